@@ -229,6 +229,17 @@ def test_a_steady_counter_has_its_slope_as_rate_whenever_it_is_read(
     assert rate(writer, {t: slope * t for t in times}) == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.parametrize("step_s", [0.1, 0.25, 1.0])
+def test_the_cpu_has_its_place_on_the_page_however_often_it_is_read(
+    writer: BundleWriter, step_s: float
+) -> None:
+    readings = {1 + n * step_s: 5e8 * n * step_s for n in range(1 + round(4 / step_s))}
+    tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("cpu_ns_total", readings)}
+    writer.write_run(1, {"same": "A"}, tables)
+    drawn = load.cpu(Bundle(writer.path))["percent"]
+    assert len(drawn) >= 4 and drawn.tolist() == pytest.approx([50] * len(drawn))
+
+
 def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> None:
     # 1000 a second in measure, and a burst in the warm-up and in the cool-down
     readings = {0.5: 0, 0.9: 5000, 1.0: 6000, 3.0: 8000, 5.0: 10000, 5.1: 90000, 6.0: 90000}

@@ -75,7 +75,7 @@ class BundleWriter:
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise InputError(
                     f"{path}: already exists; a bundle is never overwritten",
-                    f"choose another with --bundle, or `steelyard resume {typed(path)}`",
+                    f"name another folder; an unfinished study goes on with `steelyard resume {typed(path)}`",
                 )
             (path / "runs").mkdir(parents=True)
             with suppress(OSError):

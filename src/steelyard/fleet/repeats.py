@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.quantities import count
 
 # of one turn
 _REPEATS_MAX = 3
@@ -42,4 +43,5 @@ class Repeats:
         if not self._turns:
             return ""
         hosts = ", ".join(f"{host} (by up to {ms:.1f} ms)" for host, ms in self._latest_ms.items())
-        return f"{self._turns} turns were repeated: the command to begin came late on {hosts}"
+        turns = count(self._turns, "turn was", "turns were")
+        return f"{turns} repeated: the command to begin came late on {hosts}"

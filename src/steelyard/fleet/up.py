@@ -22,6 +22,7 @@ from distributed import Scheduler
 
 from steelyard.fleet.certificates import make_certificate, security, texts
 from steelyard.fleet.connection import permit_files
+from steelyard.quantities import count
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
@@ -80,7 +81,7 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
         with _ended_at_last() as workers:
             await _all_there(scheduler, fleet, texts(folder, fleet.tls), workers, stop)
             if not stop.is_set():
-                say(f"{len(workers)} hosts are up: {', '.join(workers)}")
+                say(f"{count(len(workers), 'host is', 'hosts are')} up: {', '.join(workers)}")
             while not stop.is_set():
                 if lost := _ended(workers):
                     say(lost[1])

@@ -79,7 +79,9 @@ def _one_option(arguments: Sequence[str]) -> list[Filed]:
     """Files without an option: one server alone, named after the first file."""
     if not arguments:
         raise InputError("nothing to import", "steelyard import --help")
-    label = filing.code_of(Path(arguments[0]).stem)[:24].strip("-_").replace("_", "-").lower()
+    first = Path(arguments[0])
+    stem = Path(first.stem).stem if first.suffix in (".gz", ".zst") else first.stem
+    label = filing.code_of(stem)[:24].strip("-_").replace("_", "-").lower()
     found: list[Filed] = []
     for text in arguments:
         if Path(text).is_dir():

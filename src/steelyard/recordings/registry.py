@@ -50,7 +50,7 @@ def reports_in(source: Source) -> list[Report]:
     hint = "one file per tool, or say which format it has in a schedule: steelyard import --example"
     for own in names:
         if len(own) > 1:
-            raise InputError(f"{source.path}: may be {' or '.join(own)}", hint)
+            raise InputError(f"{source.path}: its beginning is that of {' and of '.join(own)}", hint)
     # sysstat begins each of its outputs with a banner
     if len(known) > 1 and any(part.title for part in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)

@@ -32,7 +32,8 @@ def explain(item: Mapping[str, Any]) -> str:
     """One error of a pydantic model as a sentence for the author of the value."""
     given = item.get("input")
     shown = brief(str(given))
-    key = str(item["loc"][-1]) if item["loc"] else "value"
+    # an entry of a list has no name of its own
+    key = next((part for part in reversed(item["loc"]) if isinstance(part, str)), "value")
     match item["type"]:
         case "missing":
             return f'missing key "{key}"'

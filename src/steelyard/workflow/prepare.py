@@ -85,6 +85,9 @@ class PreparedStudy:
         files = files or StudyFiles.beside(origin)
         study, found = plan_study(text, origin, files=files)
         with located(text, origin):
+            if study.subject.kind == "recording":
+                hint = "steelyard report BUNDLE shows it"
+                raise InputError("an imported recording cannot be run", hint, ("subject", "kind"))
             workloads = [option.workload for option in found]
             somewhere = anywhere(kind_of(study).protocol)
             for option in found:

@@ -51,7 +51,8 @@ def test_the_study_keeps_the_hosts_of_the_file_and_its_folder(hosts: Path) -> No
     [
         ('roles = ["load"]', 'roles = ["lab"]', "no host has the role load"),
         ('roles = ["load"]', 'roles = ["load", "lab"]', "more than one host has the role lab: db, load1"),
-        ('roles = ["load"]', 'roles = ["server"]', "lab.*load"),
+        ('roles = ["load"]', 'roles = ["server"]', 'unknown roles "server"'),
+        ('roles = ["lab"]', 'roles = ["lab", "load"]', "db: the lab's host has the server"),
         ('address = "127.0.0.2"', "", 'missing key "address"'),
         ("[fleet.", "[flett.", r"has no \[fleet\]"),
     ],

@@ -430,6 +430,18 @@ def test_switches_of_vmstat_are_those_that_the_kernel_counted(tmp_path: Path) ->
     assert sum(per_s) == pytest.approx(counted[-1] - counted[2], rel=0.05)
 
 
+def test_an_import_is_neither_overwritten_nor_resumed(tmp_path: Path) -> None:
+    place = tmp_path / "vmstat.txt.gz"
+    place.write_bytes(gzip.compress(layouts.VMSTAT.encode()))
+    bundle = str(tmp_path / "b.bundle")
+    done = steelyard_import(str(place), "-o", bundle)
+    assert done.exit_code == 0 and "vmstat, block 1" in done.output
+    again = steelyard_import(str(place), "-o", bundle)
+    assert "never overwritten" in str(again.exception)
+    resumed = CliRunner().invoke(cli, ["resume", bundle])
+    assert isinstance(resumed.exception, InputError) and "cannot be run" in str(resumed.exception)
+
+
 def test_zstd_is_read(tmp_path: Path) -> None:
     place = tmp_path / "log.zst"
     place.write_bytes(zstd.compress(layouts.PGBENCH_LOG.encode()))

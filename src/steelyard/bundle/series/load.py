@@ -44,17 +44,20 @@ _THROUGHPUT = """
 """
 
 _CPU = """
-    with clock as ({clock}), readings as (
-        select s.run, s.entity as role, s.t_ns, s.value,
-            lag(s.value) over w as before, lag(s.t_ns) over w as before_ns
+    with clock as ({clock}), spaced as (
+        -- turns are read at both edges, closer than the kernel's clock ticks allow a share
+        select s.run, s.entity as role, min(s.t_ns) as t_ns, arg_min(s.value, s.t_ns) as value
         from samples s join used_runs using (run)
         where s.monitor = 'processes' and s.metric = 'cpu_ns_total'
-        window w as (partition by s.run, s.entity order by s.t_ns)
+        group by s.run, s.entity, s.t_ns // 200_000_000
+    ), readings as (
+        select *, lag(value) over w as before, lag(t_ns) over w as before_ns from spaced
+        window w as (partition by run, role order by t_ns)
     ), shares as (
         select r.run, c.option, c.begin_s + r.t_ns / 1e9 as t_s, r.role,
             100 * (r.value - r.before) / (r.t_ns - r.before_ns) as percent
         from readings r join clock c using (run) join measures m using (run)
-        where r.t_ns - r.before_ns > 2e8 and r.before_ns >= m.start_ns and r.t_ns <= m.end_ns + 2e8
+        where r.t_ns - r.before_ns > 1.5e8 and r.before_ns >= m.start_ns and r.t_ns <= m.end_ns + 2e8
     ), numbered as (
         select *, row_number() over (partition by role order by t_s) as n,
             count(*) over (partition by role) as total from shares
