@@ -163,6 +163,7 @@ def test_all_packages_together_stay_below_the_ceiling_of_the_work_in_hand() -> N
     assert total <= int(ceiling.replace(",", "")), f"{total:,} tokens of Python: too many for {work}"
 
 
+@cache
 def words(path: Path) -> set[str]:
     """The words of a module's names and texts; comments and docstrings are none of them."""
     prose = {
