@@ -7,7 +7,7 @@ RUN := .venv/bin
 # the engine for JDBC drivers is built where Java and Maven are installed
 BUILT := .venv/built $(if $(and $(shell command -v javac),$(shell command -v mvn)),src/steelyard/_jdbc.jar)
 
-IN_PARALLEL := --numprocesses 8 --dist worksteal
+IN_PARALLEL := --numprocesses 6 --dist worksteal
 PYTEST ?=
 PYTHON_TESTS = $(RUN)/pytest tests/quick tests/live $(IN_PARALLEL) $(PYTEST)
 # every setting of every server with values that harm: two halves side by side, about 12 minutes on two cores
