@@ -10,9 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from steelyard.workloads.brokerage.generator import write
-from steelyard.workloads.brokerage.scale import Scale
-from steelyard.workloads.brokerage.schema import TABLES
+from steelyard.study.workloads.brokerage import BrokerageWorkload
+from steelyard.workloads.brokerage.workload import brokerage
 
 _GOAL_PER_S = 100_000
 _ROWS_MIN = 1_000  # of smaller tables the rate says nothing
@@ -24,18 +23,17 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="one day")
     given = parser.parse_args()
-    scale = Scale(1_000, 1 if given.quick else given.days)
+    workload = BrokerageWorkload(kind="brokerage", days=1 if given.quick else given.days)
     all_rows, all_s, slowest = 0, 0.0, float("inf")
     with tempfile.TemporaryDirectory() as folder:
-        for name in TABLES:
+        for table in brokerage(workload).files:
             begin_s = time.process_time()
-            path = write(name, scale, Path(folder))
+            path = table.write(Path(folder))
             took_s = time.process_time() - begin_s
             with path.open("rb") as file:
                 rows = sum(1 for _ in file) - 1
-            print(
-                f"{name:18} {rows:9,} rows {path.stat().st_size / 1e6:7.1f} MB {rows / took_s:11,.0f} rows/s"
-            )
+            size_mb = path.stat().st_size / 1e6
+            print(f"{table.name:18} {rows:9,} rows {size_mb:7.1f} MB {rows / took_s:11,.0f} rows/s")
             if rows >= _ROWS_MIN:
                 slowest = min(slowest, rows / took_s)
             all_rows, all_s = all_rows + rows, all_s + took_s

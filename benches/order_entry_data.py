@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from steelyard.workloads.order_entry.generator import write
-from steelyard.workloads.order_entry.schema import TABLES
+from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.workloads.order_entry.workload import order_entry
 
 _GOAL_PER_S = 100_000
 _ROWS_MIN = 1_000  # of smaller tables the rate says nothing
@@ -23,16 +23,18 @@ def main() -> None:
     parser.add_argument("--warehouses", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="one warehouse")
     given = parser.parse_args()
+    warehouses = 1 if given.quick else given.warehouses
+    workload = OrderEntryWorkload(kind="order-entry", warehouses=warehouses)
     all_rows, all_s, all_bytes, slowest = 0, 0.0, 0, float("inf")
     with tempfile.TemporaryDirectory() as folder:
-        for name in TABLES:
+        for table in order_entry(workload).files:
             begin_s = time.process_time()
-            path = write(name, 1 if given.quick else given.warehouses, 208, Path(folder))
+            path = table.write(Path(folder))
             took_s = time.process_time() - begin_s
             with path.open("rb") as file:
                 rows = sum(1 for _ in file) - 1
             size, rate = path.stat().st_size / 1e6, rows / took_s
-            print(f"{name:10} {rows:9,} rows {size:7.1f} MB {rate:11,.0f} rows/s")
+            print(f"{table.name:10} {rows:9,} rows {size:7.1f} MB {rate:11,.0f} rows/s")
             if rows >= _ROWS_MIN:
                 slowest = min(slowest, rate)
             all_rows, all_s, all_bytes = all_rows + rows, all_s + took_s, all_bytes + path.stat().st_size

@@ -68,10 +68,10 @@ def load_check(plan_json: str) -> None:
 def load_trial(plan_json: str) -> str:
     """Executes each transaction of a plan once, on a connection of its own, and rolls it back.
 
-    The statements that the server refused as JSON: columns transaction, statement, code, message; a
-    transaction stops at its first error, and one that takes longer than deadline_ms is no refusal. Texts,
-    values and the way to send them are those of `load_run`. Raises PlanError; LoadError where it cannot
-    connect.
+    The statements as JSON: columns transaction, statement (null: between statements), took_ns, code ('':
+    it succeeded; `deadline`: longer than deadline_ms), message, value (the first of its rows, or null).
+    A transaction stops at its first error. Texts, values and the way to send them are those of `load_run`.
+    Raises PlanError; LoadError where it cannot connect.
     """
 
 def sqlite_facts(database_json: str) -> str:

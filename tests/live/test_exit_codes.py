@@ -142,8 +142,9 @@ def test_a_server_that_cannot_start_names_its_option(lab: Lab) -> None:
     # accepted as a setting, and more memory than there is
     study.write_text(text.replace('simple = "none", named = "named"', 'small = "16MB", huge = "7TB"'))
     done = lab.run("run", study, "--bundle", lab.bundle)
-    assert done.returncode == 1
-    assert "error: option huge: PostgreSQL did not start: " in done.stderr
+    assert done.returncode == 2
+    assert "factors.handle.levels.huge: option huge: PostgreSQL did not start: " in done.stderr
+    assert not lab.bundle.exists()
 
 
 def test_resuming_a_finished_bundle_says_so(made: Lab, copy: Path) -> None:

@@ -15,9 +15,10 @@ from at_address import LEVELS, check_behind_a_pooler, direct, left_behind, said,
 from laboratory import Lab
 from mariadb_server import mariadb
 from needs import needs
+from sql_queries import problem
 
 from steelyard.monitors import Monitor, Target, make
-from steelyard.monitors.sql.monitor import QueryMonitor, problem
+from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import Query
 
 

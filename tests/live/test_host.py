@@ -256,11 +256,16 @@ def test_a_value_of_the_machine_is_set_for_the_run_and_put_back(swappiness: str)
 
 @needs_swappiness
 def test_an_error_puts_the_value_back_and_is_named(lab: Lab, swappiness: str) -> None:
-    levels = "A = { sysctl.vm.swappiness = 19 }\nB = { sysctl.vm.swappiness = 100000 }"
-    failed = lab.run("run", host_study(lab.folder, study_text(levels)), "--bundle", lab.bundle)
-    assert failed.returncode == 1
-    assert "option B: sysctl.vm.swappiness = 100000: Invalid argument" in failed.stderr
+    # of this one the range is not known: only writing it can try it
+    levels = "A = { sysctl.vm.swappiness = 19, sysctl.vm.dirty_expire_centisecs = 3000 }\n"
+    levels += "B = { sysctl.vm.swappiness = 19, sysctl.vm.dirty_expire_centisecs = -7 }"
+    study = host_study(lab.folder, study_text(levels))
+    assert "dirty_expire_centisecs in B: only a run writes it" in lab.run("run", study, "--dry-run").stderr
+    failed = lab.run("run", study, "--bundle", lab.bundle)
+    assert failed.returncode == 2 and "levels.B: option B: " in failed.stderr
+    assert "sysctl.vm.dirty_expire_centisecs = -7: Invalid argument" in failed.stderr
     assert (value_of(SWAPPINESS), lab.ours()) == (swappiness, [])
+    assert not lab.bundle.exists()
 
 
 @needs_swappiness

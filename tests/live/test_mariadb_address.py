@@ -75,7 +75,7 @@ def test_what_cannot_act_or_is_not_there_is_refused(lab: Lab, server: Server) ->
     study = study_at(lab.folder, dsn, 'kind = "orders"\nrows = 1000')
     study.write_text(study.read_text().replace('/lab"', '/lab"\nwrites = true'))
     done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
-    assert done.returncode == 2 and "has no table customer" in done.stderr
+    assert done.returncode == 2 and "steelyard data" in done.stderr
     study.write_text(study.read_text().replace('"client"', '"server"'))
     done = lab.run("run", study, "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
     assert done.returncode == 2 and "scope 'server' cannot act on a server" in done.stderr

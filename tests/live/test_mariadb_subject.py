@@ -163,5 +163,5 @@ def test_a_study_that_fails_before_its_first_run_leaves_no_bundle(lab: Lab) -> N
     text = study.read_text().replace('"mariadb"', '"mariadb"\nsettings = { innodb_page_size = "4k" }', 1)
     study.write_text(text)
     done = lab.run("run", study, "--bundle", lab.bundle)
-    assert done.returncode == 1 and "page size" in done.stderr
+    assert done.returncode == 2 and "page size" in done.stderr
     assert not lab.bundle.exists()

@@ -116,5 +116,6 @@ def test_the_labs_own_sessions_are_not_subject_to_an_options_defaults(lab: Lab) 
     lines = {"statement_timeout": "1", "lock_timeout": "1", "default_transaction_read_only": "on"}
     (lab.folder / "x.conf").write_text("".join(f"{name} = {value}\n" for name, value in lines.items()))
     done = lab.run("run", "--pgbench", "tpcb-like", "--against", "x.conf", *SHORT, "--bundle", lab.bundle)
-    assert done.returncode == 1 and "DROP DATABASE" not in done.stderr
+    # a limit of 1 ms may cancel them when they are tried
+    assert done.returncode in (1, 2) and "DROP DATABASE" not in done.stderr
     assert "25006" in done.stderr, done.stderr

@@ -11,10 +11,10 @@ from h2_server import BY_JDBC, h2_server
 from laboratory import Lab
 from needs import JDBC
 from servers import postgres
+from sql_queries import problem
 
 from steelyard.bundle.reader import Bundle
 from steelyard.monitors import Target
-from steelyard.monitors.sql.monitor import problem
 from steelyard.monitors.sql.queries import Query
 
 H2 = "com.h2database:h2:2.3.232"

@@ -298,8 +298,8 @@ def test_a_study_runs_to_a_verdict_and_its_bundle_tells_what_ran(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("settings", "factors", "workload", "said"),
     [
-        ("jurnal_mode = 'wal'", MODES, "", 'SQLite has no PRAGMA or setting "jurnal_mode"'),
-        ("threading = 'single'", MODES, "", 'threading is not "single"'),
+        ("jurnal_mode = 'wal'", MODES, "", 'did you mean "journal_mode"?'),
+        ("threading = 'single'", MODES, "", "threading = single: expected serialized, multi-thread"),
         ("shared_cache = true", MODES, "", "processes cannot share a cache"),
         ("", MODES, 'arrival = { kind = "open", rate_per_s = 9 }', "it has no open one"),
         ("", MODES, 'handle = "unnamed"', "handle 'per-use' is the same work"),

@@ -52,7 +52,8 @@ def test_all_statements_that_cannot_run_are_named_at_once(lab: Lab) -> None:
     broken = 'sql = "selec 1"\n\n[workload.statements.other]\nsql = "select nothing from item"'
     refused = lab.run("run", own_study(lab.folder, "sqlite", broken))
     assert refused.returncode == 2
-    assert "nor can other" in refused.stderr
+    assert f"own.toml:{LINE}: workload.statements.tried.sql" in refused.stderr
+    assert "workload.statements.other.sql: option P: the statement" in refused.stderr
 
 
 def test_an_option_whose_session_breaks_a_statement_is_found_before_the_first_run(lab: Lab) -> None:

@@ -279,5 +279,5 @@ def test_the_trial_of_steps_changes_nothing(target: Target) -> None:
         target.ask(sql)
     work = {**WORK, "transactions": [{**WORK["transactions"][0], "name": "try"}]}
     asked = plan(target.endpoint, **work, handle="named", seed=3) | {"parameters": "client"}
-    assert json.loads(_core.load_trial(json.dumps(asked)))["message"] == []
+    assert json.loads(_core.load_trial(json.dumps(asked)))["message"] == [""] * 5
     assert target.number(CHECKS[0]) == 0

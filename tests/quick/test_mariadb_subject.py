@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -40,32 +39,3 @@ def test_without_the_programs_the_study_is_refused_with_what_installs_them(tmp_p
     (tmp_path / "empty").mkdir()
     found = refused(study.read_text().replace('"mariadb"', f'"mariadb"\nbindir = "{tmp_path / "empty"}"'))
     assert "mariadbd" in found and "apt-get install mariadb-server" in found
-
-
-@pytest.mark.needs("MariaDB")
-@pytest.mark.parametrize(
-    ("setting", "value", "said"),
-    [
-        ("thread_handlin", "pool-of-threads", 'no setting "thread_handlin"; did you mean "thread_handling"?'),
-        ("thread_handling", "pool-of-thread", 'no value "pool-of-thread"; did you mean "pool-of-threads"?'),
-        ("thread_handling", "none", "Error while setting value 'none'"),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused_with_its_line(
-    tmp_path: Path, setting: str, value: str, said: str
-) -> None:
-    factor = (
-        f"\n[factors.mode]\nscope = 'server'\nsetting = '{setting}'\n"
-        f"levels = {{ one = 'one-thread-per-connection', pool = '{value}' }}\n"
-    )
-    found = refused(small_study(tmp_path, "mariadb").read_text() + factor)
-    assert said in found and "small.toml:" in found and "factors.mode.levels." in found
-
-
-@pytest.mark.needs("MariaDB")
-def test_more_clients_than_connections_are_refused(tmp_path: Path) -> None:
-    text = small_study(tmp_path, "mariadb").read_text()
-    text = re.sub(r"clients = \[.*\]", "clients = [256]", text)
-    assert "plan.clients: 256 clients are more than the 200 connections" in refused(text)
-    more = text.replace('"mariadb"', '"mariadb"\nsettings = { max_connections = 300 }', 1)
-    PreparedStudy.of(more, "small.toml")

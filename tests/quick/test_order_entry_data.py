@@ -10,7 +10,7 @@ from itertools import islice
 
 import pytest
 
-from steelyard.lab.statement_check import sent
+from steelyard.lab.rehearsal.statements import sent
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects import check

@@ -49,10 +49,6 @@ def _linked(folder: Path) -> None:
     (folder / "pg_tblspc" / "16385").symlink_to("/tmp")
 
 
-def _older(folder: Path) -> None:
-    (folder / "PG_VERSION").write_text("9.6\n")
-
-
 def _another_folder(folder: Path) -> None:
     (folder / "PG_VERSION").unlink()
 
@@ -63,7 +59,6 @@ def _another_folder(folder: Path) -> None:
         (None, ""),
         (_running, "a server runs on it"),
         (_linked, "16385 is a link"),
-        (_older, "is of PostgreSQL 9.6, and option P"),
         (_another_folder, "no data directory: No such file"),
     ],
 )

@@ -73,7 +73,7 @@ ROOMS = {
         guests
     """,
     "subjects": """
-        drivers servers
+        drivers servers rehearsal
         postgres
         mariadb sqlite valkey dispatcher guests jdbc latches programs null in_turns run_time
         statements_of_data
@@ -103,10 +103,10 @@ ROOMS = {
         finished_run run_parts within_guest
         environment
         consistency machine
-        statement_check monitor_check
-        laboratory
+        laboratory doctor
+        rehearsal
         alone turns
-        doctor runner
+        runner
         reboots
     """,
     "bundle": """

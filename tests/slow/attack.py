@@ -36,14 +36,11 @@ from steelyard import _core
 from steelyard.host.processes.limits import TimedOut
 from steelyard.study.errors import InputError
 from steelyard.study.files import StudyFiles
-from steelyard.study.plan import Option
 from steelyard.study.setting_names import SettingNames, folded, names_of
-from steelyard.study.study import Study
 from steelyard.subjects import Bench, Subject, SubjectFailed, kind_of, started
-from steelyard.subjects.mariadb.settings_before_start import check_settings as mariadb_takes
-from steelyard.subjects.postgres.binaries import installed_bindirs
+from steelyard.subjects.mariadb.binaries import find_server as mariadbd
+from steelyard.subjects.postgres.binaries import find_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.pooler import PREFIX
-from steelyard.subjects.postgres.settings_before_start import check_settings as postgres_takes
 from steelyard.subjects.servers import daemon
 from steelyard.subjects.servers.directory import copy_files
 from steelyard.subjects.valkey.program import find_server
@@ -136,7 +133,7 @@ class Attack:
     world: World
     bench: Bench
     subject: Subject
-    takes: Callable[[Study, Sequence[Option]], None]
+    takes: Callable[[str, str], bool]
     prefix: str = ""
     fixed: Settings = field(default_factory=dict[str, str])
     harms: list[str] = field(default_factory=list[str])
@@ -153,13 +150,10 @@ class Attack:
 
     def _taken(self, name: str, value: str) -> bool:
         """Whether the program itself takes the value, as far as it says without a start."""
-        option = replace(self.bench.options[0], server={f"{self.prefix}{name}": value})
-        try:
-            self.takes(self.bench.study, [option])
-        except InputError:
+        taken = self.takes(name, value)
+        if not taken:
             self.world.count("refused by the program")
-            return False
-        return True
+        return taken
 
     def start(self, settings: Settings) -> None:
         """One start; one for each setting where it fails, two of its halves where it harms."""
@@ -204,7 +198,7 @@ class Attack:
 
 @contextmanager
 def attack_on(
-    world: World, subject: str, takes: Callable[[Study, Sequence[Option]], None], more: str = ""
+    world: World, subject: str, takes: Callable[[str, str], bool], more: str = ""
 ) -> Iterator[Attack]:
     with tempfile.TemporaryDirectory(prefix="sy-attack-") as folder:
         Path(folder).chmod(0o711)
@@ -262,8 +256,29 @@ def pgbouncer_names() -> Iterable[str]:
     return [str(name) for name, value, *_ in rows if not str(value).lstrip("-").isdigit()]
 
 
-def all_taken(_study: Study, _options: Sequence[Option]) -> None:
+def said_by(command: Sequence[str | Path]) -> str:
+    """The errors of a program that starts nothing; servers refuse root."""
+    user = {"user": "nobody"} if os.geteuid() == 0 else {}
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, **user
+    ).stderr
+
+
+def postgres_takes(name: str, value: str) -> bool:
+    """The program reads its command line before its data."""
+    program = reachable(find_bindir(None)) / "postgres"
+    return "parameter" not in said_by([program, "-D", "/nonexistent", f"--{name}={value}"])
+
+
+def mariadb_takes(name: str, value: str) -> bool:
+    option = f"--{name.replace('_', '-')}={value}"
+    words = ["--no-defaults", option, "--datadir=/nonexistent", "--help", "--verbose"]
+    return "[ERROR]" not in said_by([mariadbd(None), *words])
+
+
+def all_taken(_name: str, _value: str) -> bool:
     """A program that says only at its start what it takes."""
+    return True
 
 
 # subject, prefix of its names, names, what it takes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard.bundle.reader import Bundle
@@ -18,6 +19,8 @@ class Quiet:
     def tick(self, tps: float) -> None: ...
 
     def turned(self, share: float) -> None: ...
+
+    def noted(self, lines: Iterable[tuple[str, str]]) -> None: ...
 
     def run_ended(self, label: str, block: int, tps: float, status: str) -> None: ...
 

@@ -9,7 +9,7 @@ use crate::protocol::Protocol;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
 use crate::protocol::resp::Resp;
-use crate::record::result::{Refused, refused_columns};
+use crate::record::result::{Tried, tried_columns};
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
 use crate::{engine, sqlite};
@@ -28,7 +28,7 @@ struct Driver {
     name: &'static str,
     dialect: Dialect,
     check: fn(&Plan) -> Result<(), PlanError>,
-    trial: fn(&Work) -> Result<Vec<Refused>, LoadError>,
+    trial: fn(&Work) -> Result<Vec<Tried>, LoadError>,
     run: fn(&Work, &mut dyn Listener) -> Result<String, LoadError>,
 }
 
@@ -70,10 +70,10 @@ impl Job {
         Ok(Self { work: Work::new(plan, driver.dialect)?, driver })
     }
 
-    /// Executes every transaction once; the statements that were refused as JSON (see `load_trial` in Python).
+    /// Executes every transaction once; its statements as JSON (see `load_trial` in Python).
     pub fn trial(&self) -> Result<String, LoadError> {
-        let refused = (self.driver.trial)(&self.work)?;
-        Ok(refused_columns(&refused, &self.work.plan).to_string())
+        let tried = (self.driver.trial)(&self.work)?;
+        Ok(tried_columns(&tried, &self.work.plan).to_string())
     }
 
     /// Runs the plan; the result as JSON (see the documentation of `load_run` in Python).

@@ -99,6 +99,11 @@ pub trait Dialogue: Sized + Send {
         None
     }
 
+    /// Where the server waits for rows of the client: appends a message that there are none.
+    fn refuse_copy(&mut self, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
     /// The error seen last, when the connection ended before the reply did.
     fn last_error(&mut self) -> Option<ServerError>;
 

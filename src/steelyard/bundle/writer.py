@@ -72,11 +72,7 @@ class BundleWriter:
             "study_sha256": study_sha256(study_text.encode("utf-8")),
         }
         try:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise InputError(
-                    f"{path}: already exists; a bundle is never overwritten",
-                    f"name another folder; an unfinished study goes on with `steelyard resume {typed(path)}`",
-                )
+            refuse_existing(path)
             (path / "runs").mkdir(parents=True)
             with suppress(OSError):
                 # a folder may be writable without being readable
@@ -205,6 +201,15 @@ class BundleWriter:
         with (self.path / "runs" / name).open("rb") as file:
             os.fsync(file.fileno())
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def refuse_existing(path: Path) -> None:
+    """Raises InputError where a bundle would overwrite something."""
+    if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(
+            f"{path}: already exists; a bundle is never overwritten",
+            f"{_ANOTHER}; an unfinished study goes on with `steelyard resume {typed(path)}`",
+        )
 
 
 def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:

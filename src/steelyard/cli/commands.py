@@ -12,7 +12,7 @@ import click
 from steelyard import __version__
 from steelyard.host.processes.signals import Interrupts
 from steelyard.study.errors import InputError
-from steelyard.workflow.complaint import complain, say
+from steelyard.workflow.complaint import complain_of, say
 from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
@@ -109,7 +109,7 @@ def run() -> None:
             # the variable of shell completion keeps its name however the program is called
             cli(standalone_mode=False, complete_var="_STEELYARD_COMPLETE")
     except InputError as error:
-        complain(str(error), error.hint)
+        complain_of(error)
         sys.exit(Exit.BAD_INPUT)
     except click.Abort:
         raise KeyboardInterrupt from None

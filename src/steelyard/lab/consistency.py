@@ -8,21 +8,15 @@ from steelyard.host.processes.limits import within
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.study import Study
-from steelyard.subjects import Load, SubjectFailed
+from steelyard.subjects import Load
 from steelyard.workloads import Condition, Work
 
 
-def check_loaded(study: Study, work: Work, load: Load) -> None:
-    """Raises SubjectFailed with the conditions that the data violate as loaded."""
-    if found := "; ".join(_violations(study, work.conditions, load)):
-        raise SubjectFailed(f"the data as loaded: {found}")
-
-
-def refuse_inconsistent(study: Study, work: Work, load: Load) -> None:
-    """Raises LoadFailed with the conditions that the data violate after a run: it is no result."""
-    after_runs = [condition for condition in work.conditions if condition.after_runs]
-    if found := "; ".join(_violations(study, after_runs, load)):
-        raise LoadFailed(f"the data are inconsistent after the run: {found}")
+def refuse_inconsistent(study: Study, work: Work, load: Load, when: str = "after the run") -> None:
+    """Raises LoadFailed with the conditions that the data violate, after a run or as loaded."""
+    conditions = [one for one in work.conditions if one.after_runs or when != "after the run"]
+    if found := "; ".join(_violations(study, conditions, load)):
+        raise LoadFailed(f"the data are inconsistent {when}: {found}")
 
 
 def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Columns:

@@ -57,14 +57,18 @@ class Laboratory:
 
     def readers(self) -> dict[str, tuple[Reader, float]]:
         """The monitors of one run with their rates, by name."""
-        rates_hz = self.study.rates_hz
-        if rates_hz is None:
-            rates_hz = {name: declared(name).default_hz for name in self.kind.monitors}
-        queries = queries_of(self.study)
-        by_sql = {name: (QueryMonitor(name, query), 1 / query.every_s) for name, query in queries.items()}
-        return {**made(rates_hz), **by_sql}
+        return readers_of(self.study, self.kind)
 
     @cached_property
     def declared(self) -> Declared:
         """The metrics that monitors may read, by monitor."""
         return declared_of(self.study)
+
+
+def readers_of(study: Study, kind: Kind) -> dict[str, tuple[Reader, float]]:
+    """New monitors of a study with their rates in Hz, by name."""
+    rates_hz = study.rates_hz
+    if rates_hz is None:
+        rates_hz = {name: declared(name).default_hz for name in kind.monitors}
+    by_sql = {name: (QueryMonitor(name, q), 1 / q.every_s) for name, q in queries_of(study).items()}
+    return {**made(rates_hz), **by_sql}

@@ -36,6 +36,19 @@ TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "rehearsal",
+        "one step that was tried once before the run, of all options; only before the first run of a command",
+        (
+            RUN_COLUMN,
+            Column("option", "VARCHAR", "the first option that needs the step"),
+            Column("step", "VARCHAR", "server, statement, monitor, host setting, probe (refused ones)"),
+            Column("statement", "VARCHAR", "its name; of a server, the first option on it"),
+            Column("answer", "VARCHAR", "error or refusal; empty: it succeeded"),
+            Column("seconds", "DOUBLE", "that it took"),
+            Column("plan", "VARCHAR", "the server's plan of the statement", nullable=True),
+        ),
+    ),
+    Table(
         "phases",
         "one phase of a run",
         (

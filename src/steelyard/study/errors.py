@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,12 +17,25 @@ class InputError(Exception):
     is one.
 
     at: path of the key in the study file, if it concerns one; the reader adds file and line.
+    errors: of several at once, each with its own place and remedy; by itself it is the only one.
     """
 
-    def __init__(self, text: str, hint: str = "", at: Sequence[str | int] = ()) -> None:
-        super().__init__(_brief_lines(text))
+    def __init__(
+        self,
+        text: str = "",
+        hint: str = "",
+        at: Sequence[str | int] = (),
+        errors: Sequence[InputError] = (),
+    ) -> None:
+        super().__init__(_brief_lines(text or "\n".join(map(str, errors))))
         self.hint = _brief_lines(hint)
         self.at = tuple(at)
+        self.errors = errors or (self,)
+
+    def changed(self, change: Callable[[InputError], InputError]) -> InputError:
+        """The error, or each of several, changed."""
+        found = [change(error) for error in self.errors]
+        return InputError(errors=found) if len(found) > 1 else found[0]
 
 
 def _brief_lines(text: str) -> str:

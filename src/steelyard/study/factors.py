@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.host_settings import check_setting, file_of, idle
-from steelyard.study.kernel_files import why_refused
+from steelyard.study.kernel_files import out_of_range, why_refused
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import secret_written
 from steelyard.study.schema_levels import check_schema_levels
@@ -168,6 +168,8 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
         raise InputError(str(error), at=at) from None
     if reason := why_refused(file_of(key)):
         raise InputError(f"no study can set {key}: {reason}", "remove it", at)
+    if reason := out_of_range(file_of(key), str(value)):
+        raise InputError(f"{key} = {value}: {reason}", at=at)
 
 
 def check_host(
@@ -232,12 +234,14 @@ def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
 
 
 def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key: str) -> tuple[str, ...]:
-    """Where the study gives a combination of levels this setting of a server, session or client."""
+    """Where the study gives a combination of levels this setting of a scope."""
     for name, factor in study.factors.items():
         if factor.scope == scope and key in settings_of(name, factor)[levels[name]]:
             return ("factors", name, "levels", levels[name])
     if scope == "client":
         return ("workload", key)
+    if scope == "host":
+        return ("host", key)
     return ("subject", "session" if scope == "session" else "settings", key)
 
 

@@ -24,6 +24,14 @@ def why_refused(path: Path | None) -> str:
     return next((reason for reason, name in refused if re.fullmatch(name, str(path), re.VERBOSE)), "")
 
 
+def out_of_range(path: Path | None, value: str) -> str:
+    """Why the kernel refuses a value, as a clause; '' where it takes it, or its range is not known."""
+    low, high = _lists()["ranges"].get(str(path), (None, None))
+    if low is None or (re.fullmatch(r"-?\d+", value) and low <= int(value) <= high):
+        return ""
+    return f"the kernel takes whole numbers from {low} to {high}"
+
+
 @cache
 def _lists() -> dict[str, Any]:
     return tomllib.loads((resources.files("steelyard.catalog") / "settings" / "linux.toml").read_text())

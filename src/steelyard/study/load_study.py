@@ -87,10 +87,14 @@ def located(text: str, origin: str) -> Generator[None]:
     try:
         yield
     except InputError as error:
-        if not error.at:
-            raise
-        where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
-        raise InputError(f"{where}: {error}", error.hint) from None
+        raise error.changed(lambda one: _placed(one, text, origin)) from None
+
+
+def _placed(error: InputError, text: str, origin: str) -> InputError:
+    if not error.at:
+        return error
+    where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
+    return InputError(f"{where}: {error}", error.hint)
 
 
 def json_schema() -> str:

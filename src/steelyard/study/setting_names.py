@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
@@ -55,7 +56,8 @@ class SettingNames:
             return "it names a file of this machine: give the name without a path"
         if kind or known(folded(name)) or _PLAIN.fullmatch(text):
             return _REASONS.get(kind, "")
-        return _UNKNOWN
+        close = get_close_matches(folded(name), self.classes, n=1)
+        return _UNKNOWN + (f'; did you mean "{close[0]}"?' if close else "")
 
     def folders(self, settings: Mapping[str, Setting]) -> list[str]:
         """The folders that these settings let the server write."""

@@ -55,7 +55,8 @@ class Server:
     process's latches by number; None: the kernel's probes cannot identify its latches. interruption: called
     after the load; returns a sentence if the server ended, was restarted or recovered from a crash, else ''.
     number: the number that a SELECT gives in the server's database, by a connection of its own; None: not
-    supported. sessions: the sessions whose statement begins with a text, by thread; None: not known.
+    supported. left_sql: SELECT of the number of connections that it still admits; '': not known.
+    sessions: the sessions whose statement begins with a text, by thread; None: not known.
     """
 
     host: str
@@ -76,6 +77,7 @@ class Server:
     latch_names: Callable[[int], Mapping[int, str]] | None = None
     interruption: Callable[[], str] = str
     number: Callable[[str], int] | None = None
+    left_sql: str = ""
     sessions: Callable[[str], Sequence[int]] | None = None
 
 
@@ -171,7 +173,8 @@ class Kind:
     None: it has no tables. driver_errors: exceptions of its driver, which make a run void. error_meanings:
     effect of a server error on the results, by the beginning of its message. statement_errors: patterns of
     error codes that other values would not avoid (syntax, missing table); (): statements are not checked
-    before the first run. no_table: codes for a missing table. client: the command that executes SQL on a
+    before the first run. no_table: codes for a missing table. explain: what asks for the plan of a
+    statement, and the column of the answer. client: the command that executes SQL on a
     server at an address. no_sql: the command that loads a data file which is not SQL; '' for SQL. findings:
     the doctor's findings for it. drivers: whether JDBC drivers can send
     the statements (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: a
@@ -202,10 +205,12 @@ class Kind:
     error_meanings: Mapping[str, str] = field(default_factory=dict[str, str])
     statement_errors: tuple[str, ...] = ()
     no_table: tuple[str, ...] = ()
+    explain: tuple[str, str] | None = None
     client: str = ""
     no_sql: Callable[[Path], str] = lambda _: ""
     findings: Callable[[], Iterable[Finding]] = tuple
     drivers: bool = False
+    not_rehearsed: str = ""
     sql_monitors: bool = False
     latch_program: Callable[[], Path | None] = lambda: None
 
@@ -281,7 +286,8 @@ def started(subject: Subject, option: Option) -> Load:
         subject.reset()
     except SubjectFailed as error:
         where = f"option {option.label}: "
-        raise SubjectFailed(where + str(error).removeprefix(where)) from error
+        error.args = (where + str(error).removeprefix(where),)
+        raise
     return load
 
 

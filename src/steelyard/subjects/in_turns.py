@@ -70,20 +70,14 @@ def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
 def data_s(study: Study, options: Sequence[Option], in_turns: bool) -> float:
     """Typical time until the servers of a study have their data, before the first run.
 
-    The statements are tried on the first server with the data of every option; in turns each further server
-    makes its own. A schema's copy has its server started, and statistics made.
+    The rehearsal starts each distinct server once, and makes the data of each version; in turns each further
+    server makes its own.
     """
-    kind = kind_of(study)
+    kind, servers = kind_of(study), len(set(servers_of(options).values()))
     if kind.footprint is None or study.subject.dsn is not None:
         return 0.0
-    first = {(option.bindir, tuple(option.schema.items())): option for option in options}
-    further = {number: option for option in options if (number := servers_of(options)[option.label])}
-    made_s = kind.footprint.data_s(work_of(study.workload))
-    bases = len({bindir for bindir, _ in first}) + (len(further) if in_turns else 0)
-    levels = [*first.values(), *(further.values() if in_turns else ())]
-    copies = sum(bool(option.schema) for option in levels)
-    # each data directory is tried, each copy filled too
-    return bases * made_s + (len(first) + copies) * kind.set_up_s
+    made = len({option.bindir for option in options}) + (servers - 1 if in_turns else 0)
+    return made * kind.footprint.data_s(work_of(study.workload)) + servers * kind.set_up_s
 
 
 def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> Iterator[str]:

@@ -166,6 +166,7 @@ KIND = Kind(
     },
     turns=True,
     set_up_s=0.5,
+    statement_errors=("42*", "0A*", "3D*", "3F*"),
     drivers=True,
     sql_monitors=True,
 )

@@ -246,6 +246,7 @@ KIND = Kind(
     make=Command,
     check=check,
     takes=(ProgramWorkload,),
+    not_rehearsed="the program: only a run starts it",
     lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
     scopes={"server": "placement, share", "client": "variables, env.NAME", "host": "this machine's"},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.printable import LINES, printable
+from steelyard.study.errors import InputError
 
 
 def say(text: str) -> None:
@@ -17,3 +18,9 @@ def complain(text: str, hint: str = "") -> None:
     say(f"error: {text}")
     if hint:
         say(f"hint: {hint}")
+
+
+def complain_of(error: InputError) -> None:
+    """Each of several errors with its hint."""
+    for one in error.errors:
+        complain(str(one), one.hint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,8 +22,10 @@ from steelyard.lab import reboots
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Progress
 from steelyard.lab.machine.boots import BootNeeded, boot_facts
+from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.runner import StudyFailed
 from steelyard.monitors.sql.queries import declared_of
+from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
@@ -42,6 +44,10 @@ from steelyard.workflow.runs import machine_facts, runs_of
 
 class Watcher(Progress, Protocol):
     """Shows the progress of a study; called when a run is written."""
+
+    def noted(self, lines: Iterable[tuple[str, str]]) -> None:
+        """Further lines of the plan: a name and a text each."""
+        ...
 
     def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """The run is on disk; tps over its measure phases."""
@@ -163,7 +169,13 @@ def _run_blocks(
 ) -> None:
     """attempts: of each block that is not new."""
     admit = partial(refuse_other_server, writer.path)
-    with located(prepared.text, prepared.origin), runs_of(prepared, progress, admit) as runs:
+    tried: dict[str, Columns] = {}
+
+    def rehearsed(found: Findings) -> None:
+        tried.update(found.tables)
+        progress.noted(found.lines())
+
+    with located(prepared.text, prepared.origin), runs_of(prepared, progress, admit, rehearsed) as runs:
         redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         open_blocks = deque(
@@ -179,7 +191,8 @@ def _run_blocks(
             disturbed = False
             for run in runs(slots, attempt, redo):
                 with interrupts.held():
-                    _keep(writer, run, prepared.refused)
+                    _keep(writer, run, prepared.refused, tried)
+                    tried = {}
                     progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
                 if run.status == "disturbed" and not disturbed:
                     # at the end of the study: what disturbed it may have ended by then
@@ -187,7 +200,8 @@ def _run_blocks(
                     redo, whole, disturbed = redo - 1, whole - 1, True
 
 
-def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
+def _keep(writer: BundleWriter, run: Run, refused: Sequence[str], more: Mapping[str, Columns]) -> None:
+    """more: further tables of the run."""
     number = writer.next_run()
     notices = run.tables.get("notices", {"code": (), "text": ()})
     with_refused = {
@@ -208,7 +222,9 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str]) -> None:
     # before the run: `resume` compares each run with the facts of its server
     if run.server_facts:
         writer.add_server(run.slot.option.label, run.server_facts)
-    writer.write_run(number, run.slot.option.levels, {**run.tables, "notices": with_refused, "runs": head})
+    writer.write_run(
+        number, run.slot.option.levels, {**run.tables, **more, "notices": with_refused, "runs": head}
+    )
     if run.server_log:
         writer.write_log(number, run.server_log)
 

@@ -15,9 +15,9 @@ from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory, Progress
 from steelyard.lab.machine.boots import Boot
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.monitor_check import check_monitors
+from steelyard.lab.rehearsal import rehearse
+from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.runner import StudyFailed, block
-from steelyard.lab.statement_check import check_statements
 from steelyard.study.errors import brief
 from steelyard.study.plan import Slot
 from steelyard.subjects import Bench, SubjectFailed, kind_of
@@ -35,16 +35,29 @@ Admit = Callable[[str, Mapping[str, Any]], None]
 Runs = Callable[[Sequence[Slot], Attempt, int], Iterator[Run]]
 
 
+def dry_rehearsal(prepared: PreparedStudy) -> Findings:
+    """What a rehearsal finds on the smallest data; nothing of this machine changes. Raises InputError."""
+    options = [replace(option, workload=option.workload.smallest()) for option in prepared.options]
+    study = prepared.study.model_copy(update={"workload": prepared.study.workload.smallest()})
+    prepared = replace(prepared, study=study, options=options)
+    with without_secrets(study), bench_of(prepared) as bench:
+        kind = kind_of(study)
+        return rehearse(bench, kind, kind.make(bench), None, not prepared.one_after_another)
+
+
 def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
     """Facts of this machine, with the CPUs of server and engine."""
     return {**environment(), "placement": _placement(prepared)}
 
 
 @contextmanager
-def runs_of(prepared: PreparedStudy, progress: Progress, admit: Admit) -> Generator[Runs]:
+def runs_of(
+    prepared: PreparedStudy, progress: Progress, admit: Admit, rehearsed: Callable[[Findings], None]
+) -> Generator[Runs]:
     """Makes runs while the context lasts; then all that was started or changed for them is undone.
 
-    admit: see `Laboratory`. Raises InputError, StudyFailed, BootNeeded.
+    admit: see `Laboratory`; rehearsed: gets what was tried before them. Raises InputError, StudyFailed,
+    BootNeeded.
     """
     study = prepared.study
     with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
@@ -72,8 +85,7 @@ def runs_of(prepared: PreparedStudy, progress: Progress, admit: Admit) -> Genera
 
         try:
             try:
-                check_statements(bench, kind, subjects[0])
-                check_monitors(bench, kind, subjects[0])
+                rehearsed(rehearse(bench, kind, subjects[0], host, taking_turns))
                 yield runs
             finally:
                 for subject in subjects:

@@ -12,22 +12,24 @@ from pathlib import Path
 from rich.console import Console
 
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.writer import refuse_existing
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.reboots import Paused
 from steelyard.lab.runner import StudyFailed
-from steelyard.report.terminal.plan import print_plan
+from steelyard.report.terminal.plan import print_lines, print_plan
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
-from steelyard.study.load_study import find_study
+from steelyard.study.load_study import find_study, located
 from steelyard.study.overrides import Adjusted
 from steelyard.subjects import kind_of
-from steelyard.workflow.complaint import complain, say
+from steelyard.workflow.complaint import complain, complain_of, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.expectation import expectation
 from steelyard.workflow.measure import is_finished, resume, start
-from steelyard.workflow.missing import check_bundle_folder, check_temporary_folder, missing
+from steelyard.workflow.missing import check_temporary_folder, unset_variables
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
+from steelyard.workflow.runs import dry_rehearsal
 
 
 def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_json: bool = False) -> None:
@@ -45,7 +47,7 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
 def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
     """Prints the plan, and all that is missing; exits with BAD_INPUT if anything is."""
     problems: list[InputError] = []
-    checks = [check_temporary_folder, *([] if bundle is None else [partial(check_bundle_folder, bundle)])]
+    checks = [check_temporary_folder, *([] if bundle is None else [partial(refuse_existing, bundle)])]
     for check in checks:
         try:
             check()
@@ -54,11 +56,15 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
     try:
         prepared = PreparedStudy.of(chosen.text, chosen.origin)
         _print_plan(prepared, chosen.notes)
-        problems += missing(prepared)
+        unset = list(unset_variables(prepared))
+        problems += unset
+        if not unset:
+            with located(prepared.text, prepared.origin):
+                print_lines(dry_rehearsal(prepared).lines(), Console(stderr=True))
     except InputError as error:
-        problems.insert(0, error)
+        problems.append(error)
     for problem in problems:
-        complain(str(problem), problem.hint)
+        complain_of(problem)
     if problems:
         sys.exit(Exit.BAD_INPUT)
 

@@ -88,8 +88,8 @@ class Work:
     data directory to start from; database: the one in it that is used. read_only: no statement changes the
     data, so runs can share them. remarks: on the data and this machine, for readers of the results.
     conditions: what must hold in the data; grows: tables that a run adds rows to, each with its number of
-    rows as loaded. captured: by statement, what an event of a capture gives it
-    (crates/load/src/plan/replay.rs).
+    rows as loaded. places: FILE:LINE of a statement of a script. captured: by statement,
+    what an event of a capture gives it (crates/load/src/plan/replay.rs).
     """
 
     statements: Mapping[str, Statement]
@@ -110,6 +110,7 @@ class Work:
     )
     conditions: tuple[Condition, ...] = ()
     grows: Mapping[str, int] = field(default_factory=dict[str, int])
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 WORKLOADS: dict[str, str] = {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.workloads import FileTable
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,24 @@ class Layout:
             else:
                 word += character
         return tuple(names)
+
+
+def file_tables(
+    layouts: Mapping[str, Layout], lines: Callable[[str], Iterable[str]], rows: Callable[[str], int]
+) -> tuple[FileTable, ...]:
+    """Tables whose rows are written as CSV files. lines: of a table, without a header; rows: their number."""
+
+    def writes(name: str, layout: Layout) -> Callable[[Path], Path]:
+        def write(folder: Path) -> Path:
+            path = folder / f"{name}.csv"
+            with path.open("w", encoding="ascii", newline="") as file:
+                file.write(",".join(layout.names) + "\n")
+                file.writelines(lines(name))
+            return path
+
+        return write
+
+    return tuple(
+        FileTable(name, one.columns, one.key, one.indexes, writes(name, one), one.row_bytes * rows(name))
+        for name, one in layouts.items()
+    )

@@ -327,6 +327,8 @@ class Shares:
     def turned(self, share: float) -> None:
         self.blocks[-1].append(share)
 
+    def noted(self, lines: object) -> None: ...
+
     def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         if self.blocks[-1]:
             self.blocks.append([])

@@ -26,25 +26,30 @@ pub struct Inspected {
     pub value: f64,
 }
 
-/// A transaction that failed when it was tried; transaction and statement by number, none: between statements.
-pub struct Refused {
+/// A statement that was tried; transaction and statement by number, none: between statements. The code is
+/// empty where it succeeded. value: the first one that its rows gave, as text.
+pub struct Tried {
     pub transaction: usize,
     pub statement: Option<usize>,
+    pub took_ns: u64,
     pub code: String,
     pub message: String,
+    pub value: Option<String>,
 }
 
-/// Statements that were refused, as columns.
-pub fn refused_columns(refused: &[Refused], plan: &Plan) -> Value {
-    let rows = refused.iter().map(|one| {
+/// Statements that were tried, as columns.
+pub fn tried_columns(tried: &[Tried], plan: &Plan) -> Value {
+    let rows = tried.iter().map(|one| {
         [
             json!(plan.transactions[one.transaction].name),
             json!(one.statement.map(|statement| &plan.statements[statement].name)),
+            json!(one.took_ns),
             json!(one.code),
             json!(one.message),
+            json!(one.value),
         ]
     });
-    columns(["transaction", "statement", "code", "message"], rows)
+    columns(["transaction", "statement", "took_ns", "code", "message", "value"], rows)
 }
 
 /// The result of a run.

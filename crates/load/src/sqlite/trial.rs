@@ -1,4 +1,4 @@
-//! Every transaction once, on one connection: what of it SQLite refuses.
+//! Every transaction once, on one connection: what SQLite answers.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use steelyard_engine::clock::now_ns;
 use super::client::STEPS;
 use super::statements::{Statements, code_of};
 use crate::error::LoadError;
-use crate::record::result::Refused;
+use crate::record::result::Tried;
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
 /// Stops a transaction at its first error, and rolls back what it left open. What is longer than the deadline
-/// is no refusal.
-pub fn trial(work: &Work) -> Result<Vec<Refused>, LoadError> {
+/// is interrupted.
+pub fn trial(work: &Work) -> Result<Vec<Tried>, LoadError> {
     let Some(database) = &work.plan.sqlite else {
         return Err(LoadError::Database { file: String::new(), cause: "the plan names no database".into() });
     };
-    let mut refused = Vec::new();
+    let mut tried = Vec::new();
     for (number, recipe) in work.transactions.iter().enumerate() {
         let connection = database.open(Duration::from_secs_f64(work.plan.deadline_ms / 1e3))?;
         let limit_ns = now_ns() + (work.plan.deadline_ms * 1e6) as u64;
@@ -30,12 +30,25 @@ pub fn trial(work: &Work) -> Result<Vec<Refused>, LoadError> {
         draw.begin(work, number);
         for statement in recipe.statements.iter().copied() {
             draw.statement(work, statement);
-            if let Err(error) = statements.execute(&draw) {
-                let (code, message) = (code_of(&error), error.to_string());
-                refused.push(Refused { transaction: number, statement: Some(statement), code, message });
+            let begin_ns = now_ns();
+            let outcome = statements.execute(&draw);
+            let took_ns = now_ns() - begin_ns;
+            let (code, message) = match &outcome {
+                Ok(_) => Default::default(),
+                Err(error) => (code_of(error), error.to_string()),
+            };
+            tried.push(Tried {
+                transaction: number,
+                statement: Some(statement),
+                took_ns,
+                code,
+                message,
+                value: None,
+            });
+            if outcome.is_err() {
                 break;
             }
         }
     }
-    Ok(refused)
+    Ok(tried)
 }

@@ -79,7 +79,7 @@ def without_secrets(study: Study) -> Generator[None]:
         yield
     except InputError as error:
         hidden = _Redactor(study).hidden
-        raise InputError(hidden(str(error)), hidden(error.hint), error.at) from None
+        raise error.changed(lambda one: InputError(hidden(str(one)), hidden(one.hint), one.at)) from None
 
 
 def redacted_run(run: Run, study: Study) -> Run:

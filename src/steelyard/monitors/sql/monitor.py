@@ -98,17 +98,6 @@ class QueryMonitor:
             yield series, row
 
 
-def problem(name: str, query: Query, target: Target) -> str:
-    """Why a query cannot be read, as a sentence; '' where it can. Raises Unavailable without a connection."""
-    monitor = QueryMonitor(name, query)
-    monitor.open(target)
-    try:
-        monitor.read()
-        return monitor.failure
-    finally:
-        monitor.close()
-
-
 def _number(column: str, value: Any) -> float | None:
     """The value of a column; None for NULL. Raises QueryFailed for what is no number."""
     if value is None:

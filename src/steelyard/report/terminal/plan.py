@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -48,7 +48,7 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     plan = study.plan
 
     def say(name: str, text: str) -> None:
-        console.print(Text(f"{name:<9}", "dim") + Text(printable(text)), soft_wrap=True)
+        print_lines([(name, text)], console)
 
     console.print(Text(printable(study.question), "bold"))
     subject = study.subject
@@ -88,6 +88,12 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     if plan.stop is not None:
         when = f"when every interval is within ±{plan.stop.half_width_percent:g} %"
         say("stop", f"after {plan.stop.after_blocks} blocks or later, {when}")
+
+
+def print_lines(lines: Iterable[tuple[str, str]], console: Console) -> None:
+    """Lines of the plan: a name and a text each."""
+    for name, text in lines:
+        console.print(Text(f"{name:<9}", "dim") + Text(printable(text)), soft_wrap=True)
 
 
 def _few(plan: Plan, labels: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from steelyard import quantities as fmt
 from steelyard.printable import printable
+from steelyard.report.terminal.plan import print_lines
 
 _SIGNS = {
     "done": ("■", "green"),
@@ -70,6 +71,10 @@ class Progress:
         if self._console.is_terminal:
             self._live = Live(self.render(), console=self._console, transient=True, auto_refresh=False)
             self._live.start()
+
+    def noted(self, lines: Iterable[tuple[str, str]]) -> None:
+        """Further lines of the plan, before the first run: a name and a text each."""
+        print_lines(lines, self._console)
 
     def run_started(self, label: str, block: int, slot: int) -> None:
         """A run begins; block and slot count from 1."""

@@ -27,6 +27,8 @@ class BrokerageWorkload(DerivedWorkload, DrivenWorkload):
         **{key: (key,) for key in ("result_clients", "feed_clients")},
     }
 
+    SMALLEST: ClassVar[Mapping[str, float]] = {"customers": 1_000, "days": 1}
+
     kind: Literal["brokerage"]
     customers: int = Field(
         default=1_000,

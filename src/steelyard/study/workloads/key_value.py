@@ -20,6 +20,8 @@ class KeyValueWorkload(ClientWorkload):
         "pipeline": ("pipeline",),
     }
 
+    SMALLEST: ClassVar[Mapping[str, float]] = {"keys": 1_000}
+
     kind: Literal["key-value"]
     keys: int = Field(default=100_000, ge=1, le=10**9, description="number of keys")
     value_bytes: int = Field(default=64, ge=1, le=1 << 20, description="size of a value")

@@ -66,6 +66,8 @@ class OrderEntryWorkload(DerivedWorkload, DrivenWorkload):
         **{key: (key,) for key in ("home", "reads", "waits", "report_clients")},
     }
 
+    SMALLEST: ClassVar[Mapping[str, float]] = {"warehouses": 1}
+
     kind: Literal["order-entry"]
     warehouses: int = Field(
         default=1, ge=1, le=10_000, description="scale: 600,000 rows and about 110 MB each, with indexes"

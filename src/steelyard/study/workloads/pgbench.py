@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,6 +23,8 @@ ScriptEntry = Annotated[
 
 class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     """Scripts of pgbench, each a transaction, chosen by weight."""
+
+    SMALLEST: ClassVar[Mapping[str, float]] = {"scale": 1}
 
     kind: Literal["pgbench"]
     script: list[ScriptEntry] = Field(

@@ -24,6 +24,8 @@ class QueriesWorkload(Workload):
     WORK: ClassVar[str] = "round"
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
 
+    SMALLEST: ClassVar[Mapping[str, float]] = {"scale_factor": 0.01}
+
     kind: Literal["queries"]
     scale_factor: float = Field(
         default=0.1,

@@ -84,6 +84,8 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
         **{key: (key,) for key in ("text", "parameters", "distinct_texts")},
     }
 
+    SMALLEST: ClassVar[Mapping[str, float]] = {"rows": 1_000}
+
     kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
     rows: int = Field(
         default=100_000, ge=1, le=10**12, description="size of the data set; not of kind = 'sql'"

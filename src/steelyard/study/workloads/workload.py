@@ -6,7 +6,7 @@ A key without effect is an error, because its author expects an effect.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from steelyard.study.key_types import Strict
 
@@ -17,10 +17,16 @@ class Workload(Strict):
     """Base of the workloads. CLIENT_SETTINGS: keys that a factor of scope client may set, and their paths."""
 
     CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
+    SMALLEST: ClassVar[Mapping[str, float]] = {}  # keys of the size of the data
     POINT: ClassVar[str] = "client"  # unit of plan.clients
     POINTS: ClassVar[str] = "clients"
     WORK: ClassVar[str] = "transaction"  # unit of work
     WHO: ClassVar[str] = "server"  # whose CPU time is measured
+
+    def smallest(self) -> Self:
+        """The same work on as few data as it can have."""
+        sizes = {key: min(size, getattr(self, key)) for key, size in self.SMALLEST.items()}
+        return self.model_copy(update=sizes)
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """CLIENT_SETTINGS, and names that the study itself defines."""

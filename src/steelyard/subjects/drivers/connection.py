@@ -80,19 +80,7 @@ class DriverConnection:
         where SQL or Java fail.
         """
         plan = {"jdbc": {**self.plan, "statements": list(statements), "facts": dict(facts)}}
-        java = _java(self.plan, f"-Xmx{self.heap_mib}m", "-XX:+UseSerialGC")
-        try:
-            # the plan may hold a password: a file would stay when the lab is killed
-            done = subprocess.run(
-                [*java, "prepare", "/proc/self/fd/0"], input=json.dumps(plan),
-                capture_output=True, text=True, timeout=limit_s, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise SubjectFailed(f"the driver did not connect and prepare within {limit_s:.0f} s") from None
-        try:
-            event = cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
-        except (IndexError, ValueError):
-            raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
+        event = _event("prepare", plan, limit_s)
         if event["event"] == "prepared":
             return event
         cause = str(event["cause"])
@@ -118,6 +106,35 @@ def by_driver(load: Load, connection: DriverConnection) -> Load:
         "sources": {**load.facts.get("sources", {}), **dict.fromkeys(settings, "study")},
     }
     return replace(load, engine="jdbc", plan={**load.plan, "jdbc": connection.plan}, facts=facts)
+
+
+def tried_by_driver(plan: Mapping[str, Any], limit_s: float) -> Mapping[str, Any]:
+    """Executes each transaction of the engine's plan once; columns as those of `_core.load_trial`.
+
+    Raises SubjectFailed.
+    """
+    event = _event("trial", plan, limit_s)
+    if event["event"] != "tried":
+        raise SubjectFailed(str(event["cause"]))
+    return {name: column for name, column in event.items() if name != "event"}
+
+
+def _event(mode: str, plan: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+    """What Java says at its end. Raises SubjectFailed."""
+    jdbc = plan["jdbc"]
+    java = _java(jdbc, f"-Xmx{jdbc['heap_mib']}m", "-XX:+UseSerialGC")
+    try:
+        # the plan may hold a password: a file would stay when the lab is killed
+        done = subprocess.run(
+            [*java, mode, "/proc/self/fd/0"], input=json.dumps(plan),
+            capture_output=True, text=True, timeout=limit_s, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise SubjectFailed(f"the driver did not connect and {mode} within {limit_s:.0f} s") from None
+    try:
+        return cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
+    except (IndexError, ValueError):
+        raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
 
 
 def with_own_programs(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pymysql
@@ -15,7 +15,7 @@ from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.mariadb.address import Address, parse
-from steelyard.subjects.mariadb.facts import sources_of
+from steelyard.subjects.mariadb.facts import LEFT_SQL, number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.session import (
     INSPECT,
@@ -49,8 +49,7 @@ class ForeignMariaDB:
             if self._shared:
                 check_shared(self._bench.study, self._bench.options)
             with closing(_connect(address)) as connection:
-                self._check_tables(connection, address.database)
-                read_back_session(connection, self._bench.study, option)
+                read_back_session(connection, option)
                 return variables(connection, "global"), sources_of(connection)
 
         try:
@@ -78,6 +77,8 @@ class ForeignMariaDB:
             # a client of a proxy cannot choose the session that it would inspect
             inspect={} if self._shared else INSPECT,
             interruption=interruption,
+            number=partial(number, lambda: _connect(address)),
+            left_sql="" if self._shared else LEFT_SQL,
         )
         return Load(
             server=server,
@@ -100,23 +101,6 @@ class ForeignMariaDB:
     @cached_property
     def _shared(self) -> bool:
         return any(_shares_sessions(self._address) for _ in range(_ATTEMPTS))
-
-    def _check_tables(self, connection: pymysql.Connection[Any], database: str) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "select table_name from information_schema.tables where table_schema = %s", (database,)
-            )
-            there = {str(name) for (name,) in cursor.fetchall()}
-        missing = [
-            table.name
-            for table in (*self._bench.work.files, *self._bench.work.tables)
-            if table.name not in there
-        ]
-        if missing:
-            raise InputError(
-                f"the database {database} has no table {', '.join(missing)}",
-                f"steelyard data STUDY | mariadb {database} creates and fills them",
-            )
 
     def reset(self) -> None:
         """Nothing to do: the lab does not change this server's data."""

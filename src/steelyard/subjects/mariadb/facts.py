@@ -16,6 +16,15 @@ _DIFFERENT = (
 )
 
 
+# without the right PROCESS a user sees only its own sessions; this one is not counted
+LEFT_SQL = """
+    select least(@@global.max_connections,
+        if(@@global.max_user_connections > 0, @@global.max_user_connections, @@global.max_connections))
+        - count(*) + 1
+    from information_schema.processlist where user not in ('system user', 'event_scheduler')
+"""
+
+
 def sources_of(connection: pymysql.Connection[Any]) -> dict[str, str]:
     """The origin of each setting that is not the compiled-in default; {} of a server without such a view."""
     try:

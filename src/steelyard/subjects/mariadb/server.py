@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
@@ -14,7 +15,6 @@ import pymysql
 from pymysql.constants import CLIENT
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
@@ -25,7 +25,7 @@ from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.driver import sent_by_driver
-from steelyard.subjects.mariadb.facts import number, sources_of
+from steelyard.subjects.mariadb.facts import LEFT_SQL, number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.own_session import own_session
 from steelyard.subjects.mariadb.schema_levels import apply_schema
@@ -37,13 +37,10 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
-from steelyard.subjects.mariadb.settings_before_start import check_settings
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.mariadb.workload_tables import load, load_statements
-from steelyard.subjects.postgres.binaries import named_bindirs
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copied, copy_files
 from steelyard.subjects.servers.network import listening
@@ -51,12 +48,14 @@ from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_se
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.subjects.servers.templates import identity_of
+from steelyard.subjects.servers.versions import programs_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
 _PORT = 3306
 _SQL_S = 30.0
 _CONNECT_S = 5.0
+_ERROR = re.compile(r"\[ERROR\] (?:Buffered error: )?(?:\S*mariadbd: )?(.*)")
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
 # what the lab needs, and no load of the buffer pool during a run; all else is the server's own default
@@ -70,19 +69,14 @@ _DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "inn
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Checks that the programs of every version exist and accept the settings. Raises InputError."""
+    """Checks that the programs of every version exist, and no setting is the lab's. Raises InputError."""
     refuse_lab_settings(study, "session", "mariadb")
     if study.subject.dsn:
         check_foreign(study)
         return
-    for at, bindir in named_bindirs(study):
-        try:
-            beside(find_server(bindir), "mariadb-install-db")
-        except InputError as error:
-            raise InputError(str(error), error.hint, error.at or at) from None
+    programs_of(study, lambda bindir: beside(find_server(bindir), "mariadb-install-db"))
     check_directory(work_of(study.workload))
-    check_settings(study, options)
-    check_connections(study, options, _DEFAULTS)
+    refuse_lab_settings(study, "server", "mariadb", lambda _: False)
 
 
 def make(bench: Bench) -> Subject:
@@ -130,8 +124,8 @@ class MariaDB:
         def read_back() -> dict[str, Any]:
             with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
-                refuse_not_taken(shown, running.settings, option)
-                read_back_session(connection, self._bench.study, option)
+                refuse_not_taken(connection, shown, running.settings)
+                read_back_session(connection, option)
                 return {"build": shown["version"], "settings": shown, "sources": sources_of(connection)}
 
         try:
@@ -149,6 +143,7 @@ class MariaDB:
             inspect=INSPECT,
             interruption=interruption,
             number=partial(number, lambda: self._connect(self._database)),
+            left_sql=LEFT_SQL,
         )
         programs = {"origin": str(running.programs), "version": version_of(running.programs)}
         schema = {"schema": self._costs[running.data]} if option.schema else {}
@@ -268,7 +263,9 @@ class MariaDB:
 
 
 def _error(log: str) -> str:
-    return next((line for line in log.splitlines() if "[ERROR]" in line), log)
+    """The first error of a log; the log without one."""
+    found = _ERROR.search(log)
+    return found[1] if found else log
 
 
 KIND = Kind(
@@ -287,6 +284,7 @@ KIND = Kind(
     load_statements=load_statements,
     statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
     no_table=("42S02",),
+    explain=("explain format=json ", "EXPLAIN"),
     client="mariadb DATABASE",
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"

@@ -7,14 +7,13 @@ from typing import Any
 
 import pymysql
 
-from steelyard.study.errors import InputError
-from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.study import Study
-from steelyard.subjects import SubjectFailed
 from steelyard.subjects.mariadb.settings_read_back import taken, written
+from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
 
+# "Truncated incorrect ... value": the server took the nearest one that it allows
+_TRUNCATED = 1292
 _STATUS = "(select variable_value from information_schema.session_status where variable_name = '{}')"
 
 # numbers of a session that only the session itself can read
@@ -32,18 +31,14 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: pymysql.Connection[Any], study: Study, option: Option) -> None:
-    """Sets them in this session and reads each back. Raises InputError at one that is not as requested."""
+def read_back_session(connection: pymysql.Connection[Any], option: Option) -> None:
+    """Sets them in this session. Raises SettingsRefused."""
+    refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(statement)
-            words = _not_taken(variables(connection, "session"), name, value)
-        except pymysql.MySQLError as error:
-            words = f"{statement}: {error_text(error)}"
-        if words:
-            place = place_of_setting(study, option.levels, "session", name)
-            raise InputError(f"option {option.label}: {words}", at=place)
+        if words := _refused(connection, statement):
+            refused[name] = f"{name} = {written(value)}: {words}"
+    if refused:
+        raise SettingsRefused("session", refused)
 
 
 def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
@@ -53,19 +48,33 @@ def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]
         return {str(name): str(value) for name, value in cursor.fetchall()}
 
 
-def refuse_not_taken(shown: Mapping[str, str], requested: Mapping[str, Setting], option: Option) -> None:
-    """Raises SubjectFailed for settings that the server does not show as requested."""
-    for name, value in requested.items():
-        if words := _not_taken(shown, name, value):
-            raise SubjectFailed(f"option {option.label}: {words}")
+def refuse_not_taken(
+    connection: pymysql.Connection[Any], shown: Mapping[str, str], requested: Mapping[str, Setting]
+) -> None:
+    """Raises SettingsRefused for settings that the server does not have as requested. shown: its variables.
+
+    The server writes some values in another way: such a value is set again, which must change nothing.
+    """
+
+    def is_same(name: str, value: Setting, has: str) -> bool:
+        variable = name.replace("-", "_").lower()
+        return taken(value, has) or not (
+            _refused(connection, f"set global {variable} = {_literal(value)}")
+            or variables(connection, "global")[variable] != has
+        )
+
+    refuse_others("this server", shown, requested, is_same)
 
 
-def _not_taken(shown: Mapping[str, str], name: str, value: Setting) -> str:
-    """A sentence where the server does not show a setting as requested; '' where it does."""
-    has = shown.get(name.replace("-", "_").lower())
-    if has is None:
-        return f"this server has no setting {name}"
-    return "" if taken(value, has) else f"the server did not take {name} = {written(value)}: it has {has}"
+def _refused(connection: pymysql.Connection[Any], statement: str) -> str:
+    """The server's words where it does not take a SET, or takes another value; '' otherwise."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            cursor.execute("show warnings")
+            return "; ".join(text for _, code, text in cursor.fetchall() if int(code) == _TRUNCATED)
+    except pymysql.MySQLError as error:
+        return error_text(error)
 
 
 def error_text(error: pymysql.MySQLError) -> str:

@@ -12,17 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
-from steelyard.study.factors import settings_given
-from steelyard.study.study import Study
 from steelyard.subjects.servers.templates import identity_of
 
 _ANSWER_S = 30.0
-
-
-def named_bindirs(study: Study) -> list[tuple[tuple[str, ...], str | None]]:
-    """The places in a study that name folders of programs, and the folders."""
-    given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
-    return [*given] or [(("subject", "bindir"), study.subject.bindir)]
 
 
 def embedded_bindir() -> Path | None:
@@ -84,6 +76,16 @@ def version_of(bindir: Path) -> str:
     if found is None:
         raise InputError(f"{bindir}/postgres --version prints no version: {shown.stdout.strip()}")
     return found[0]
+
+
+@cache
+def setting_types(bindir: Path) -> dict[str, str]:
+    """Types of a version's own settings by name in lower case: BOOLEAN, ENUM, INTEGER, REAL or STRING."""
+    # name, context, group, type and more, separated by tabs
+    command = [bindir / "postgres", "--describe-config"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_ANSWER_S)
+    rows = [line.split("\t") for line in shown.stdout.splitlines()]
+    return {row[0].lower(): row[3] for row in rows}
 
 
 def major_of(bindir: Path) -> int:

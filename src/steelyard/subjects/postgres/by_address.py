@@ -14,7 +14,7 @@ from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, Server
 from steelyard.subjects.postgres.address import check
-from steelyard.subjects.postgres.facts import facts_of
+from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, number
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
@@ -66,8 +66,7 @@ class ForeignPostgres:
             check_shared(self._bench.study, self._bench.options)
         with session_at(dsn) as connection:
             info = connection.info
-            self._check_tables(connection)
-            read_back_session(connection, self._bench.study, option)
+            read_back_session(connection, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
             return Server(
@@ -90,24 +89,14 @@ class ForeignPostgres:
                 # a client of a pooler cannot choose the session that it would inspect
                 inspect={} if self._shared else INSPECT,
                 turn_end="" if self._shared else turn_end(connection),
+                number=partial(number, dsn),
+                left_sql="" if self._shared else LEFT_SQL,
             )
 
     @cached_property
     def _shared(self) -> bool:
         dsn = expand(self._bench.study.subject.dsn or "")
         return any(_shares_sessions(dsn) for _ in range(_ATTEMPTS))
-
-    def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        missing = [
-            table.name
-            for table in (*self._bench.work.files, *self._bench.work.tables)
-            if connection.execute("select to_regclass(%s)", [table.name]).fetchone() == (None,)
-        ]
-        if missing:
-            raise InputError(
-                f"the database {connection.info.dbname} has no table {', '.join(missing)}",
-                'steelyard data STUDY | psql "$DSN" creates and fills them',
-            )
 
     def reset(self) -> None:
         """Nothing to do: the lab does not change this server's data."""

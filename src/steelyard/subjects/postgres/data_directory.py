@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,6 @@ import psycopg
 from psycopg import sql
 
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option
-from steelyard.subjects.postgres.binaries import find_bindir, version_of
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.directory import copied, refuse_links
 from steelyard.workloads import Work
@@ -21,13 +18,13 @@ _AT = ("workload", "data_directory")
 _LEFT_OUT = ("postgresql.auto.conf", "postmaster.opts", "standby.signal", "recovery.signal")
 
 
-def check_directory(work: Work, options: Sequence[Option]) -> None:
-    """It is one, of the same major version, of a server that does not run. Raises InputError."""
+def check_directory(work: Work) -> None:
+    """It is one, of a server that does not run. Raises InputError."""
     directory = work.directory
     if directory is None:
         return
     try:
-        version = (directory / "PG_VERSION").read_text().strip()
+        (directory / "PG_VERSION").read_text()
         running = (directory / "postmaster.pid").exists()
     except OSError as error:
         hint = "the folder that holds PG_VERSION, readable for you"
@@ -39,14 +36,6 @@ def check_directory(work: Work, options: Sequence[Option]) -> None:
             _AT,
         )
     refuse_links(directory, "dump the database with pg_dump", _AT)
-    for option in options:
-        own = version_of(find_bindir(option.bindir))
-        if own.partition(".")[0] != version.partition(".")[0]:
-            raise InputError(
-                f"{directory} is of PostgreSQL {version}, and option {option.label} runs {own}",
-                "name a server of that version in bindir, or dump the database with pg_dump",
-                _AT,
-            )
 
 
 def copy_directory(directory: Path, to: Path, account: Account) -> None:

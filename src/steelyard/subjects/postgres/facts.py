@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from steelyard.host.processes.limits import within
 
 _ANSWER_S = 30.0
 
-
+_HINT = re.compile(r"(?:HINT|DETAIL):  (.*)")
 # the lab's own sessions set some: the server's value is then the one that a reset gives
 _SETTINGS = """
     select name,
@@ -20,6 +21,22 @@ _SETTINGS = """
         case when source <> 'session' then source when reset_val = boot_val then 'default'
             else 'command line' end
     from pg_settings order by name"""
+
+
+# https://www.postgresql.org/docs/current/runtime-config-connection.html; a superuser may take reserved ones
+LEFT_SQL = """
+    select least(
+        current_setting('max_connections')::int - there - case when rolsuper then 0 else
+            current_setting('superuser_reserved_connections')::int
+            + coalesce(current_setting('reserved_connections', true)::int, 0) end,
+        case when rolconnlimit >= 0 and not rolsuper then rolconnlimit - own end,
+        case when datconnlimit >= 0 and not rolsuper then datconnlimit - here end)
+    from pg_roles, pg_database, (
+        select count(*) as there, count(*) filter (where usename = session_user) as own,
+            count(*) filter (where datname = current_database()) as here
+        from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) s
+    where rolname = session_user and pg_database.datname = current_database()
+"""
 
 
 def facts_of(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
@@ -51,8 +68,16 @@ def sessions(dsn: str, text: str) -> list[int]:
 
 
 def fatal(log: str) -> str:
-    """The last error in a server's log; the log without one."""
-    return next((line for line in reversed(log.splitlines()) if "FATAL" in line or "ERROR" in line), log)
+    """The last error in a server's log, with its hint; the log without one."""
+    lines = log.splitlines()
+    for number in range(len(lines) - 1, -1, -1):
+        _, found, error = lines[number].partition("FATAL: ")
+        if not found:
+            _, found, error = lines[number].partition("ERROR: ")
+        if found:
+            hints = [hint[1] for line in lines[number:] if (hint := _HINT.search(line))]
+            return " ".join([error.strip(), *(f"({hint})" for hint in hints[:1])])
+    return log
 
 
 def _facts(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:

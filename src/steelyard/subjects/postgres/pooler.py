@@ -20,8 +20,9 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
-from steelyard.subjects import Bench, Server, SubjectFailed
+from steelyard.subjects import Bench, Server
 from steelyard.subjects.postgres.cluster import SUPERUSER
+from steelyard.subjects.rehearsal import refuse_others
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import listening
@@ -94,7 +95,7 @@ class Pooler:
         self._network = listening(bench.study, _PORT)
         self._address = f"host={self._sockets} port={self._network.port} user={SUPERUSER} dbname=pgbouncer"
 
-    def before(self, server: Server, requested: Mapping[str, Setting], option: Option) -> Server:
+    def before(self, server: Server, requested: Mapping[str, Setting]) -> Server:
         """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"
@@ -123,7 +124,8 @@ class Pooler:
             self._pid = self._process.start(
                 [_program(), file], self._answers, self._sockets, socket, self._network
             )
-        self._read_back(settings, option)
+        given = {f"{PREFIX}{name}": value for name, value in settings.items()}
+        refuse_others("pgbouncer", self._shown(), given, lambda _, value, has: _written(value) == has)
         # a client cannot choose the session that it would inspect
         reached = {"port": self._network.port, "password": self._network.password}
         return replace(
@@ -163,20 +165,9 @@ class Pooler:
         self._process.stop()
         self._pid = None
 
-    def _read_back(self, requested: Mapping[str, Setting], option: Option) -> None:
-        shown = self._shown()
-        for name, value in requested.items():
-            has = shown.get(name)
-            if has is None:
-                raise SubjectFailed(f"option {option.label}: pgbouncer has no setting {name}")
-            if _written(value) != has:
-                raise SubjectFailed(
-                    f"option {option.label}: pgbouncer did not take {name} = {value}: it has {has}"
-                )
-
     def _shown(self) -> dict[str, str]:
         with psycopg.connect(self._address, autocommit=True, connect_timeout=2) as connection:
-            return {str(row[0]): str(row[1]) for row in connection.execute("show config")}
+            return {f"{PREFIX}{row[0]}": str(row[1]) for row in connection.execute("show config")}
 
     def _answers(self) -> bool:
         with suppress(psycopg.Error):

@@ -58,9 +58,6 @@ class ReloadedPostgres(ForeignPostgres):
         server = replace(found.server, session=(_PATH, *found.server.session), number=partial(number, dsn))
         return replace(found, server=server)
 
-    def _check_tables(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        """None need exist."""
-
     def reset(self) -> None:
         """Drops the schema and loads it. Raises SubjectFailed."""
         try:

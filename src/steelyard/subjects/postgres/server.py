@@ -12,7 +12,6 @@ from typing import Any
 import psycopg
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
@@ -22,8 +21,8 @@ from steelyard.subjects.postgres import session
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
     major_of,
-    named_bindirs,
     reachable,
+    setting_types,
     version_of,
 )
 from steelyard.subjects.postgres.checksums import checksum_arguments, checksums
@@ -37,19 +36,18 @@ from steelyard.subjects.postgres.cluster import (
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.driver import sent_by_driver
-from steelyard.subjects.postgres.facts import facts_of, fatal, number, sessions
+from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, fatal, number, sessions
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.own_session import answers, own_dsn, own_session
-from steelyard.subjects.postgres.pooler import Pooler, check_pooler, divided
+from steelyard.subjects.postgres.pooler import POOLER, PREFIX, Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.postgres.schema_levels import apply_schema
-from steelyard.subjects.postgres.settings_before_start import check_settings
+from steelyard.subjects.postgres.settings_read_back import refuse_not_taken
 from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.connections import check_connections
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
 from steelyard.subjects.servers.directory import copy_files
 from steelyard.subjects.servers.network import listening
@@ -57,6 +55,7 @@ from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_se
 from steelyard.subjects.servers.running import Running
 from steelyard.subjects.servers.schema_levels import place_of
 from steelyard.subjects.servers.templates import identity_of
+from steelyard.subjects.servers.versions import programs_of
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -64,30 +63,30 @@ _DATABASE = "steelyard"
 _PORT = 5432
 _SQL_S = 30
 
-# what the lab needs; all else is the server's own default
 DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
 _NO_FLUSH: dict[str, Setting] = {"fsync": False, "full_page_writes": False}
 DURABILITY_OFF: dict[str, Setting] = {**_NO_FLUSH, "synchronous_commit": False}
-# data that are made anew after a crash need no flush, and nothing may change them once they are made; commits
-# are synchronous, or the vacuum after them could not mark rows as visible, and readers would write them again
+# made anew after a crash: no flush; after asynchronous commits the vacuum would not mark rows as visible
 _LOADING: dict[str, Setting] = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
-    """Checks that the programs of every version exist and accept the settings. Raises InputError."""
+    """Checks that the programs of every version exist, and no setting is the lab's. Raises InputError."""
     refuse_lab_settings(study, "session", "postgresql")
     if study.subject.dsn:
         check_foreign(study)
         return
     check_pooler(study, options)
-    for at, bindir in named_bindirs(study):
-        try:
-            find_bindir(bindir)
-        except InputError as error:
-            raise InputError(str(error), error.hint, at) from None
-    check_directory(work_of(study.workload), options)
-    check_settings(study, options)
-    check_connections(study, [o for o in options if divided(o.server)[0] == "none"], DEFAULTS)
+    types: dict[str, str] = {}
+    for bindir in programs_of(study, find_bindir):
+        types |= setting_types(bindir)
+    check_directory(work_of(study.workload))
+
+    def known(name: str) -> bool:
+        return types.get(name, "STRING") != "STRING" or name.startswith((POOLER, PREFIX))
+
+    refuse_lab_settings(study, "server", "postgresql", known)
+    refuse_lab_settings(study, "server", "pgbouncer", lambda _: False, PREFIX)
 
 
 def make(bench: Bench) -> Subject:
@@ -141,8 +140,8 @@ class Postgres:
 
         def read_back() -> str:
             with self._session(own) as connection:
-                session.refuse_not_taken(connection, settings, option)
-                session.read_back_session(connection, self._bench.study, option)
+                refuse_not_taken(connection, settings)
+                session.read_back_session(connection, option)
                 return session.turn_end(connection)
 
         turn_end = within(_SQL_S, "reading the settings back", read_back)
@@ -161,12 +160,13 @@ class Postgres:
             turn_end=turn_end,
             interruption=continuity(dsn, self._server.ended),
             number=partial(number, self._dsn(self._database)),
+            left_sql=LEFT_SQL,
             sessions=partial(sessions, self._dsn(self._database)),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         facts = {"origin": str(running.programs), **facts_of(partial(self._session, own)), **schema}
         if pooler != "none":
-            server = self._pooler.before(server, pooler_settings, option)
+            server = self._pooler.before(server, pooler_settings)
         load = Load(server=server, facts=facts)
         return sent_by_driver(load, option, self._bench.study_folder)
 
@@ -290,6 +290,7 @@ KIND = Kind(
     # syntax and access rules, features, no such database or schema, wrong types, a read-only server: https://www.postgresql.org/docs/current/errcodes-appendix.html
     statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
     no_table=("42P01", "3F000"),
+    explain=("explain (format json) ", "QUERY PLAN"),
     client='psql "$DSN"',
     no_sql=restoring,
     findings=findings,

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from steelyard.study.errors import InputError
-from steelyard.study.factors import place_of_setting
-from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
-from steelyard.study.study import Study
-from steelyard.subjects import SubjectFailed
-from steelyard.subjects.postgres.settings_read_back import not_taken, written
+from steelyard.subjects.postgres.settings_read_back import written
+from steelyard.subjects.rehearsal import SettingsRefused
 
 # a session's prepared statements and memory are visible only in that session
 INSPECT = {
@@ -52,25 +47,17 @@ def session_statements(option: Option) -> tuple[str, ...]:
     )
 
 
-def read_back_session(connection: psycopg.Connection[Any], study: Study, option: Option) -> None:
-    """Sets them in this session and reads each back. Raises InputError at one that is not as requested."""
+def read_back_session(connection: psycopg.Connection[Any], option: Option) -> None:
+    """Sets them in this session. Raises SettingsRefused."""
+    refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
         try:
             connection.execute(statement.encode())
-            words = "; ".join(not_taken(connection, {name: value}, in_session=True))
         except psycopg.Error as error:
             words = error.diag.message_primary or str(error).strip()
-        if words:
-            place = place_of_setting(study, option.levels, "session", name)
-            raise InputError(f"option {option.label}: {name} = {written(value)}: {words}", at=place)
-
-
-def refuse_not_taken(
-    connection: psycopg.Connection[Any], requested: Mapping[str, Setting], option: Option
-) -> None:
-    """Reads settings back from the server. Raises SubjectFailed, which names refused ones."""
-    if sentences := list(not_taken(connection, requested, in_session=False)):
-        raise SubjectFailed(f"option {option.label}: {'; '.join(sentences)}")
+            refused[name] = f"{name} = {written(value)}: {words}"
+    if refused:
+        raise SettingsRefused("session", refused)
 
 
 def _literal(value: str) -> str:

@@ -96,11 +96,6 @@ def account_of_servers() -> Account:
         raise InputError(f"useradd did not create the user `{NAME}`: {made.stderr.strip()}", hint) from None
 
 
-def arguments_of_nobody() -> dict[str, Any]:
-    """Arguments of `subprocess` that start a program as nobody, if it refuses root and needs no files."""
-    return _as(_NOBODY, _NOBODY) if os.geteuid() == 0 else {}
-
-
 def _as(uid: int, gid: int) -> dict[str, Any]:
     return {"user": uid, "group": gid, "extra_groups": []}
 

@@ -34,6 +34,18 @@ _OF_SESSION = re.compile(
     r"|.*\b(?:set_config|pg_(?:try_)?advisory_lock(?:_shared)?|get_lock)\s*\(",
     re.IGNORECASE | re.DOTALL,
 )
+# what commits, or ends the transaction, by itself, by protocol
+# https://mariadb.com/docs/server/reference/sql-statements/transactions/sql-statements-that-cause-an-implicit-commit
+_COMMITS = {
+    "postgres": re.compile(
+        r"(begin|start|commit|end|abort|rollback|prepare\s+transaction|call|vacuum)\b", re.I
+    ),
+    "mysql": re.compile(
+        r"(alter|analyze|begin|call|change|check|commit|create|drop|execute|flush|grant|install|load|lock"
+        r"|optimize|rename|repair|reset|revoke|rollback|set|start|truncate|uninstall|unlock|xa)\b",
+        re.I,
+    ),
+}
 # sent before the trial's own BEGIN, by protocol: ends with its transaction, also behind a pooler
 _READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only"}
 
@@ -41,6 +53,11 @@ _READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only
 def reading(server: Server) -> Server:
     """The server, whose sessions begin with a read-only transaction."""
     return replace(server, session=(*server.session, _READ_ONLY[server.protocol]))
+
+
+def commits_itself(protocol: str, sql: str) -> bool:
+    """Whether a statement commits, or ends the transaction, that was to be rolled back."""
+    return any(_COMMITS[protocol].match(command) for command in commands_of(sql))
 
 
 def written(works: Iterable[Work]) -> dict[str, str]:

@@ -13,18 +13,18 @@ from valkey import Valkey as Client
 from valkey import ValkeyError
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
-from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
+from steelyard.subjects.rehearsal import refuse_others
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.daemon import Daemon, check_socket
 from steelyard.subjects.servers.identity import FILE
 from steelyard.subjects.servers.network import listening
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
+from steelyard.subjects.servers.versions import programs_of
 from steelyard.subjects.valkey.program import find_server, version_of
 from steelyard.subjects.valkey.settings import taken, written
 
@@ -38,12 +38,7 @@ _DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title
 def check(study: Study, _options: Sequence[Option]) -> None:
     """Checks that every version is installed and no setting is reserved for the lab. Raises InputError."""
     refuse_lab_settings(study, "server", "valkey", lambda _: False)
-    given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
-    for at, bindir in given or [(("subject", "bindir"), study.subject.bindir)]:
-        try:
-            find_server(bindir)
-        except InputError as error:
-            raise InputError(str(error), error.hint, at) from None
+    programs_of(study, find_server)
 
 
 class Valkey:
@@ -69,7 +64,7 @@ class Valkey:
         pid = self._launch(server, settings)
         try:
             within(_ANSWER_S, "identifying the server", self._identify)
-            shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings, option))
+            shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings))
             within(_ANSWER_S, "listening for other hosts", self._listen)
             limit_s = self._bench.study.plan.set_up_limit_s
             within(limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
@@ -140,17 +135,10 @@ class Valkey:
             copy.chmod(0o755)
         return copy
 
-    def _read_back(self, settings: Mapping[str, Setting], option: Option) -> dict[str, str]:
+    def _read_back(self, settings: Mapping[str, Setting]) -> dict[str, str]:
         with self._connect() as client:
             shown: dict[str, str] = client.config_get()
-        for name, value in settings.items():
-            has = shown.get(name.lower())
-            if has is None:
-                raise SubjectFailed(f"option {option.label}: this server does not show its setting {name}")
-            if not taken(value, has):
-                raise SubjectFailed(
-                    f"option {option.label}: the server did not take {name} = {written(value)}: it has {has}"
-                )
+        refuse_others("this server", shown, settings, lambda _, value, has: taken(value, has))
         return shown
 
     def _listen(self) -> None:

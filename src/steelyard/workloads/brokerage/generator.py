@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from steelyard.workloads.brokerage.customer_data import CUSTOMER_TABLES
 from steelyard.workloads.brokerage.market_data import MARKET_TABLES
 from steelyard.workloads.brokerage.scale import Scale
-from steelyard.workloads.brokerage.schema import TABLES
 from steelyard.workloads.brokerage.trade_data import TRADE_TABLES
 
 _ALL = MARKET_TABLES | CUSTOMER_TABLES | TRADE_TABLES
@@ -17,12 +15,3 @@ _ALL = MARKET_TABLES | CUSTOMER_TABLES | TRADE_TABLES
 def lines(table: str, scale: Scale) -> Iterator[str]:
     """Lines of the CSV file of a table, without its header."""
     return _ALL[table](scale)
-
-
-def write(table: str, scale: Scale, folder: Path) -> Path:
-    """Writes a table into a folder as `TABLE.csv`; returns the path."""
-    path = folder / f"{table}.csv"
-    with path.open("w", encoding="ascii", newline="") as file:
-        file.write(",".join(TABLES[table].names) + "\n")
-        file.writelines(lines(table, scale))
-    return path

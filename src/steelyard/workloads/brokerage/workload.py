@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
-from steelyard.workloads import FileTable, Work
+from steelyard.workloads import Work
 from steelyard.workloads.brokerage.consistency import conditions
-from steelyard.workloads.brokerage.generator import write
+from steelyard.workloads.brokerage.generator import lines
 from steelyard.workloads.brokerage.lookups import lookups
 from steelyard.workloads.brokerage.market import market_feed, trade_result
 from steelyard.workloads.brokerage.queries import queries
@@ -17,6 +15,7 @@ from steelyard.workloads.brokerage.sizes import rows
 from steelyard.workloads.brokerage.trade_order import trade_order
 from steelyard.workloads.disk_room import check_disk_room
 from steelyard.workloads.kinds import named
+from steelyard.workloads.layout import file_tables
 
 # the data with indexes as loaded, their copy, CSV files and the server's log: of customers, of days
 _ROOM_BYTES_PER_UNIT, _ROOM_BYTES_PER_UNIT_AND_DAY = 6e8, 2.5e8
@@ -40,17 +39,7 @@ def brokerage(workload: BrokerageWorkload) -> Work:
     return Work(
         statements,
         kinds,
-        files=tuple(
-            FileTable(
-                name,
-                table.columns,
-                table.key,
-                table.indexes,
-                partial(write, name, scale),
-                table.row_bytes * rows(name, scale),
-            )
-            for name, table in TABLES.items()
-        ),
+        files=file_tables(TABLES, lambda name: lines(name, scale), lambda name: rows(name, scale)),
         remarks=tuple(_remarks(workload)),
         conditions=conditions(workload.conditions),
         grows={name: rows(name, scale) for name in _GROWING},

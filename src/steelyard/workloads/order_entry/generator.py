@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 from steelyard.workloads.chance import Chance, money, rates
 from steelyard.workloads.order_entry.last_names import LAST_NAMES
@@ -20,7 +19,6 @@ from steelyard.workloads.order_entry.schema import (
     ITEMS,
     LINES_MAX,
     LINES_MIN,
-    TABLES,
 )
 
 _SEED = 20_260_101
@@ -29,15 +27,6 @@ _STOCK_PART = 10_000  # rows of stock that are made at once
 _NAMES_IN_ORDER = 1_000  # customers of a district whose last names are those of their numbers
 
 Lines = Iterator[str]
-
-
-def write(table: str, warehouses: int, last_name_constant: int, folder: Path) -> Path:
-    """Writes a table into a folder as `TABLE.csv`; returns the path. last_name_constant: C of last names."""
-    path = folder / f"{table}.csv"
-    with path.open("w", encoding="ascii", newline="") as file:
-        file.write(",".join(TABLES[table].names) + "\n")
-        file.writelines(lines(table, warehouses, last_name_constant))
-    return path
 
 
 def lines(table: str, warehouses: int, last_name_constant: int) -> Lines:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from steelyard.study.workloads.order_entry import NOT_TPC, OrderEntryWorkload
-from steelyard.workloads import FileTable, Work
+from steelyard.workloads import Work
 from steelyard.workloads.disk_room import check_disk_room
+from steelyard.workloads.layout import file_tables
 from steelyard.workloads.order_entry.consistency import conditions
-from steelyard.workloads.order_entry.generator import write
+from steelyard.workloads.order_entry.generator import lines
 from steelyard.workloads.order_entry.schema import TABLES, rows
 from steelyard.workloads.order_entry.transactions import transactions
 
@@ -26,16 +25,8 @@ def order_entry(workload: OrderEntryWorkload) -> Work:
     return Work(
         statements,
         kinds,
-        files=tuple(
-            FileTable(
-                name,
-                table.columns,
-                table.key,
-                table.indexes,
-                partial(write, name, warehouses, constant),
-                table.row_bytes * rows(name, warehouses),
-            )
-            for name, table in TABLES.items()
+        files=file_tables(
+            TABLES, lambda name: lines(name, warehouses, constant), lambda name: rows(name, warehouses)
         ),
         remarks=tuple(_remarks(workload)),
         conditions=conditions(workload.conditions),

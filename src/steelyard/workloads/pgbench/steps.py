@@ -49,10 +49,11 @@ class _Block:
 
 @dataclass
 class Compiled:
-    """A script in parts. statements: by name; steps: in the form of the engine's plan."""
+    """A script in parts. statements: by name; places: FILE:LINE of each; steps: as in the engine's plan."""
 
     statements: dict[str, Statement] = field(default_factory=dict[str, Statement])
     steps: list[Step] = field(default_factory=list[Step])
+    places: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def compiled(text: str, file: str, prefix: str, constants: Mapping[str, Setting]) -> Compiled:
@@ -104,6 +105,7 @@ class _Script:
             f"{self._prefix}{verb[0].lower() if verb else 'statement'}{len(self._found.statements) + 1}"
         )
         self._found.statements[statement] = Statement(sql=text)
+        self._found.places[statement] = f"{command.place.file}:{command.place.line}"
         self._last = {"do": "statement", "name": statement}
         self._add(self._last)
 

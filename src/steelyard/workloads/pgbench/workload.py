@@ -37,6 +37,7 @@ def pgbench(workload: PgbenchWorkload) -> Work:
     constants = _constants(workload)
     statements: dict[str, Statement] = {}
     transactions: dict[str, Scripted] = {}
+    places: dict[str, str] = {}
     several = len(workload.script) > 1
     for entry in workload.script:
         name, weight = workload.weighted(entry)
@@ -45,6 +46,7 @@ def pgbench(workload: PgbenchWorkload) -> Work:
             raise InputError(f'two scripts are called "{title}"', at=("workload", "script"))
         found = compiled(_text(workload, name), name, f"{title} " if several else "", constants)
         statements |= found.statements
+        places |= found.places
         transactions[title] = Scripted(weight, tuple(found.steps))
     data, directory = data_file(workload), data_directory(workload)
     own_tables = workload.schema_sql or data or directory
@@ -64,6 +66,7 @@ def pgbench(workload: PgbenchWorkload) -> Work:
         data=data,
         directory=directory,
         database=workload.data_database,
+        places=places,
     )
 
 

@@ -24,6 +24,8 @@ pub struct Dialogue {
     stage: Stage,
     /// The last reply has prepared a statement.
     parsed: bool,
+    /// The statement was sent by Parse, Bind and Execute.
+    extended: bool,
     /// Of the prepared statement in use.
     name: Vec<u8>,
     /// By statement, a bit for each text: it is prepared.
@@ -40,6 +42,7 @@ impl protocol::Dialogue for Dialogue {
             scanner: Scanner::new(work.plan.message_bytes_max()),
             stage: Stage::Execute,
             parsed: false,
+            extended: false,
             name: Vec::with_capacity(32),
             prepared: vec![vec![0; work.plan.texts().div_ceil(64) as usize]; work.templates.len()],
             left: 0,
@@ -52,6 +55,7 @@ impl protocol::Dialogue for Dialogue {
         let name = &mut self.name;
         name.clear();
         let handle = work.handle(draw.statement);
+        self.extended = handle != Handle::None;
         match handle {
             Handle::None => {
                 messages::query(out, |out| draw.write_text(work, out));
@@ -121,6 +125,18 @@ impl protocol::Dialogue for Dialogue {
         let Some(ready) = self.scanner.feed(bytes)? else { return Ok(None) };
         self.parsed = ready.parsed;
         Ok(Some(Reply { in_transaction: ready.status != b'I', error: ready.error }))
+    }
+
+    fn refuse_copy(&mut self, out: &mut Vec<u8>) -> bool {
+        let waits = self.scanner.copies();
+        if waits {
+            messages::copy_fail(out);
+            // the server has ignored the Sync that followed Execute
+            if self.extended {
+                messages::sync(out);
+            }
+        }
+        waits
     }
 
     fn last_error(&mut self) -> Option<ServerError> {

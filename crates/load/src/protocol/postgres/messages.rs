@@ -25,6 +25,11 @@ pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
+/// CopyFail: the client has no rows for a COPY FROM STDIN.
+pub fn copy_fail(out: &mut Vec<u8>) {
+    message(b'f', out, |out| out.extend_from_slice(b"no rows\0"));
+}
+
 /// Parse: a text under a name ("" for the unnamed statement); the server infers the types.
 pub fn parse(out: &mut Vec<u8>, name: &[u8], text: impl FnOnce(&mut Vec<u8>)) {
     message(b'P', out, |out| {

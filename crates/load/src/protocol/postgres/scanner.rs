@@ -15,6 +15,7 @@ pub struct Scanner {
     left: usize,
     kept: Vec<u8>,
     parsed: bool,
+    copies: bool,
     error: Option<ServerError>,
     /// Which row is kept; none: of no statement that gives values.
     wanted: Option<Row>,
@@ -54,6 +55,7 @@ impl Scanner {
             left: 0,
             kept: Vec::new(),
             parsed: false,
+            copies: false,
             error: None,
             wanted: None,
             rows: Rows::default(),
@@ -66,6 +68,11 @@ impl Scanner {
         self.rows.count = 0;
         self.rows.row.clear();
         self.rows.description.clear();
+    }
+
+    /// Whether a CopyInResponse came since the last call: the server waits for rows.
+    pub fn copies(&mut self) -> bool {
+        std::mem::take(&mut self.copies)
     }
 
     pub fn rows(&self) -> &Rows {
@@ -115,6 +122,7 @@ impl Scanner {
                 // a notice of the first failure only: later ones in the same request follow from it
                 b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
                 b'1' => self.parsed = true,
+                b'G' => self.copies = true,
                 b'T' if self.wanted.is_some() => std::mem::swap(&mut self.rows.description, &mut self.kept),
                 b'D' if self.wanted.is_some() => {
                     self.rows.count += 1;

@@ -4,7 +4,7 @@ import java.sql.SQLException;
 import java.util.concurrent.locks.LockSupport;
 
 /** One client: a session, a thread while there is load, and a loop of transactions. */
-final class Client {
+class Client {
     private static final long RECONNECT_NS = 100_000_000;
     /** How long a client without a message waits until it looks again. */
     private static final long LOOK_NS = 1_000_000;
@@ -19,8 +19,8 @@ final class Client {
     long cpuNs;
 
     private final Work work;
-    private final Session session;
-    private final Body[] bodies;
+    final Session session;
+    final Body[] bodies;
     private final SmallRandom pauses;
     /** Its only transaction; -1: it executes the mix. */
     private final int own;

@@ -14,7 +14,7 @@ import java.sql.SQLException;
 /**
  * The engine's process. Its argument is a file with the plan, one line of JSON; commands come on the lines after
  * it and on standard input, events and the result go to standard output. With `prepare` before it: executes SQL once and reports facts.
- * With `query` alone: executes the queries that come on standard input.
+ * With `trial` before it: executes each transaction once. With `query` alone: executes the queries that come on standard input.
  */
 public final class Main {
     private Main() {}
@@ -26,6 +26,7 @@ public final class Main {
         Lines lines = new Lines(out);
         Thread.setDefaultUncaughtExceptionHandler((thread, error) -> fail(lines, error));
         boolean prepares = arguments.length > 1 && arguments[0].equals("prepare");
+        boolean tries = arguments.length > 1 && arguments[0].equals("trial");
         try {
             if (arguments[0].equals("query")) {
                 new Queries(lines).serve(System.in);
@@ -37,12 +38,14 @@ public final class Main {
             Target.load(plan.path("jdbc"));
             if (prepares) {
                 lines.say(lines.event("prepared").setAll(Preparation.of(plan.path("jdbc"))));
-                return;
+            } else if (tries) {
+                lines.say(lines.event("tried").setAll(Trial.of(plan)));
+            } else {
+                lines.beat();
+                InputStream commands = new ByteArrayInputStream(text.substring(end).getBytes(StandardCharsets.UTF_8));
+                lines.listen(new SequenceInputStream(commands, System.in));
+                lines.say(lines.event("result").set("result", new Engine(plan, lines).run()));
             }
-            lines.beat();
-            InputStream commands = new ByteArrayInputStream(text.substring(end).getBytes(StandardCharsets.UTF_8));
-            lines.listen(new SequenceInputStream(commands, System.in));
-            lines.say(lines.event("result").set("result", new Engine(plan, lines).run()));
         } catch (Unreachable error) {
             lines.say(lines.event(prepares ? "unreachable" : "failed").put("cause", error.getMessage()));
         } catch (SQLException error) {

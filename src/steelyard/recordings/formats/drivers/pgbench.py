@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.report import Report, Work
@@ -73,17 +74,13 @@ def read(source: Source) -> list[Report]:
         if text.startswith("transaction type:") and values.get("done") is not None:
             found.append(_closed(report, values))
             report, values = Report("drivers/pgbench", source.place(line)), {}
-        if not _understood(report, values, text):
+        known: object = False
+        # a number beyond 2^53, or with two points
+        with suppress(ValueError):
+            known = _line(report, values, text) or _KNOWN.match(text)
+        if not known:
             source.skip(line, text)
     return [*found, _closed(report, values)]
-
-
-def _understood(report: Report, values: dict[str, float], text: str) -> bool:
-    try:
-        return _line(report, values, text) or bool(_KNOWN.match(text))
-    except ValueError:
-        # a number beyond 2^53, or with two points
-        return False
 
 
 def _line(report: Report, values: dict[str, float], text: str) -> bool:

@@ -1,0 +1,155 @@
+"""The rehearsal before block 1, and in a dry run: each server, statement, monitor and limit is tried once.
+
+All that is refused is named at once, with the words of the server or the kernel. `rehearse` starts each
+distinct server; `statements` sends every statement in every way that an option sends it; `limits` asks server
+and machine whether they admit the clients; `findings` keeps what was found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from steelyard import _core
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.consistency import refuse_inconsistent
+from steelyard.lab.doctor.permissions import refused_probes
+from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.laboratory import readers_of
+from steelyard.lab.machine.boots import BootNeeded
+from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.rehearsal.findings import Findings
+from steelyard.lab.rehearsal.limits import connections, open_files
+from steelyard.lab.rehearsal.statements import sent, try_statements
+from steelyard.lab.run_parts import root_processes, target_of
+from steelyard.monitors import Reader, Target, Unavailable
+from steelyard.monitors.sql.monitor import QueryMonitor
+from steelyard.monitors.sql.queries import queries_of
+from steelyard.study.errors import InputError
+from steelyard.study.factors import place_of_setting
+from steelyard.study.host_settings import host_settings
+from steelyard.study.plan import Option
+from steelyard.subjects import Bench, Kind, Load, SharedSubject, Subject, SubjectFailed, started
+from steelyard.subjects.in_turns import servers_of
+from steelyard.subjects.rehearsal import accepted
+
+_MONITOR_S = 10.0
+
+
+def rehearse(bench: Bench, kind: Kind, subject: Subject, host: Host | None, in_turns: bool) -> Findings:
+    """Tries everything once. Raises InputError for all that is refused.
+
+    host: of a run, whose settings of the machine are written and put back; None: of a dry run.
+    """
+    began_ns = time.monotonic_ns()
+    found = Findings()
+    found.errors += open_files(bench)
+    for option in {host_settings(option.host).files: option for option in bench.options}.values():
+        _host(bench, option, host, found)
+    if bench.study.probes.requested:
+        for probe, why in refused_probes(kind.latch_program()).items():
+            found.add(bench.options[0], "probe", probe, why, 0)
+    if kind.not_rehearsed:
+        found.not_tried.append(kind.not_rehearsed)
+    elif kind.boots_itself and host is None:
+        found.not_tried.append("guests: only a run boots them")
+    else:
+        # options that differ in settings of the machine alone share a server
+        servers = servers_of([replace(option, host={}) for option in bench.options])
+        for number in dict.fromkeys(servers.values()):
+            options = [option for option in bench.options if servers[option.label] == number]
+            _server(bench, kind, subject, options, in_turns, found)
+    if found.errors:
+        raise InputError(errors=found.refusals())
+    found.seconds = (time.monotonic_ns() - began_ns) / 1e9
+    return found
+
+
+def _host(bench: Bench, option: Option, host: Host | None, found: Findings) -> None:
+    """Writes the files of an option's host settings and puts them back."""
+    names = [name for name, *_ in host_settings(option.host).files]
+    if host is None:
+        found.not_tried += [f"{name} in {option.label}: only a run writes it" for name in names]
+        return
+    began_ns = time.monotonic_ns()
+    try:
+        with suppress(BootNeeded):
+            host.change(option)
+        for name in names:
+            found.add(option, "host setting", name, "", time.monotonic_ns() - began_ns)
+    except SubjectFailed as refusal:
+        name = next((name for name in names if f"{name} = " in str(refusal)), names[0])
+        at = place_of_setting(bench.study, option.levels, "host", name)
+        found.errors.append(InputError(str(refusal), at=at))
+    finally:
+        host.restore()
+
+
+def _server(
+    bench: Bench, kind: Kind, subject: Subject, options: Sequence[Option], in_turns: bool, found: Findings
+) -> None:
+    """One server, with the options that share it."""
+    study, option, seen = bench.study, options[0], set[str]()
+
+    def start(option: Option) -> Load:
+        subject.stop()
+        return started(subject, option)
+
+    try:
+        for option in options:
+            began_ns, work = time.monotonic_ns(), bench.works[option.label]
+            load, errors = accepted(start, study, option)
+            found.errors += errors
+            if load is None:
+                break
+            if isinstance(subject, SharedSubject):
+                start = subject.join
+            found.add(option, "server", options[0].label, "", time.monotonic_ns() - began_ns)
+            driver = [getattr(option.workload, key, "") for key in ("driver", "driver_url")]
+            if not load.own_clock and repr(driver) not in seen:
+                refuse_inconsistent(study, work, load, "as loaded")
+                _monitors(bench, kind, option, load, found)
+                found.errors += connections(bench, kind, option, load, in_turns)
+            if work.statements and sent(option, work) not in seen:
+                try_statements(bench, kind, option, load, found)
+            seen |= {repr(driver), sent(option, work)}
+    except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *kind.driver_errors) as error:
+        text = str(error).removeprefix(f"option {option.label}: ")
+        found.errors.append(InputError(f"option {option.label}: {text}", at=("subject",)))
+    except InputError as error:
+        found.errors.append(error)
+    finally:
+        subject.stop()
+
+
+def _monitors(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
+    """Opens and reads each monitor once. A query of the user's own that cannot be read is an error."""
+    study = bench.study
+    target = target_of(load, root_processes(load, None), bench.placement.engine)
+    for name, (reader, _) in readers_of(study, kind).items():
+        began_ns = time.monotonic_ns()
+        answer = redact_text(_read(reader, target), study)
+        found.add(option, "monitor", name, answer, time.monotonic_ns() - began_ns)
+        if answer and isinstance(reader, QueryMonitor):
+            query, given = queries_of(study)[name], study.sql_monitors[name]
+            key = next(key for key in ("set", "sql_file", "sql") if getattr(given, key))
+            where = f"{query.sql_file}: " if query.sql_file else ""
+            text = f"{where}option {option.label}: the query cannot be read: {answer}"
+            hint = query.needs and f"the set needs {query.needs}"
+            found.errors.append(InputError(text, hint, ("monitors", name, key)))
+
+
+def _read(reader: Reader, target: Target) -> str:
+    """Why a monitor cannot be read; '' where it can."""
+    try:
+        within(_MONITOR_S, "connecting", partial(reader.open, target))
+        within(_MONITOR_S, "reading", lambda: list(reader.read()))
+        return reader.failure if isinstance(reader, QueryMonitor) else ""
+    except (Unavailable, TimedOut) as reason:
+        return str(reason)
+    finally:
+        reader.close()

@@ -1,0 +1,56 @@
+"""What a rehearsal has found: the table `rehearsal`, refusals, and what it did not try."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.quantities import count
+from steelyard.run_tables.rows import Columns
+from steelyard.study.errors import InputError
+from steelyard.study.plan import Option
+
+_STEPS = ("server", "statement", "monitor", "host setting", "probe")
+
+
+@dataclass
+class Findings:
+    """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    errors: list[InputError] = field(default_factory=list[InputError])
+    not_tried: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+
+    def add(
+        self, option: Option, step: str, name: str, answer: str, took_ns: int, plan: str | None = None
+    ) -> None:
+        """A row of the table. answer: '' where the step succeeded."""
+        row = {"option": option.label, "step": step, "statement": name, "answer": answer}
+        self.rows.append({**row, "seconds": took_ns / 1e9, "plan": plan})
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """The table `rehearsal`, if it has rows."""
+        if not self.rows:
+            return {}
+        return {"rehearsal": {name: [row[name] for row in self.rows] for name in self.rows[0]}}
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """For the plan: what was tried, what failed and may fail in the runs, what was not tried."""
+        tried = [step for step, _ in {(row["step"], row["statement"]) for row in self.rows}]
+        parts = [count(tried.count(step), step) for step in _STEPS if step in tried]
+        yield "tried", f"{', '.join(parts) or 'nothing'}, in {self.seconds:.1f} s"
+        failed = [f"{row['step']} {row['statement']}: {row['answer']}" for row in self.rows if row["answer"]]
+        for name, texts in (("answers", failed), ("untried", self.not_tried)):
+            if texts:
+                yield name, "; ".join(dict.fromkeys(texts))
+
+    def refusals(self) -> list[InputError]:
+        """Each refusal once: what several options share is said of the first."""
+        found: dict[tuple[object, str], InputError] = {}
+        for error in self.errors:
+            found.setdefault((error.at, re.sub(r"option \S+: ", "", str(error))), error)
+        return list(found.values())

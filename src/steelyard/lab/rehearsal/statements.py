@@ -1,0 +1,178 @@
+"""Every statement once in each way that an option sends it, in a transaction that is rolled back.
+
+The load engine sends them: texts, values and the way to send them are those of the load.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from steelyard import _core
+from steelyard.host.processes.limits import within
+from steelyard.lab.engines.plan import engine_plan
+from steelyard.lab.environment.redaction import redact_text
+from steelyard.lab.rehearsal.findings import Findings
+from steelyard.study.errors import InputError
+from steelyard.study.factors import level_of_statement
+from steelyard.study.plan import Option, Slot
+from steelyard.study.script_study import as_transaction
+from steelyard.study.scripts import commands_of
+from steelyard.study.study import Study
+from steelyard.study.workloads.replay import ReplayWorkload
+from steelyard.study.workloads.statements import Statement, StatementWorkload
+from steelyard.subjects import Bench, Kind, Load
+from steelyard.subjects.drivers.connection import tried_by_driver
+from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, written
+from steelyard.workloads import Work
+
+# to connect, for each transaction
+_CONNECT_S = 15.0
+_WRITES = "25006"
+
+Row = Mapping[str, Any]
+
+
+def sent(option: Option, work: Work) -> str:
+    """What its statements have in common with those of other options: how they are sent, and their texts."""
+    keys = option.workload.load_keys() or {}
+    way = [keys.get(key) for key in ("handle", "text", "parameters")]
+    driver = [getattr(option.workload, key, None) for key in ("driver", "driver_url", "driver_properties")]
+    return repr([*way, *driver, *work.statements.values(), dict(option.session)])
+
+
+def try_statements(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
+    """Sends the statements of an option. Raises TimedOut, LoadError, SubjectFailed, InputError.
+
+    At an address without consent, statements that write are refused before they do.
+    """
+    study, work, server = bench.study, bench.works[option.label], load.server
+    foreign, by_driver = study.subject.dsn is not None, load.engine == "jdbc"
+    if load.own_clock or not (load.engine == "load" or by_driver):
+        return
+    if server is not None and server.protocol == "jdbc":
+        found.not_tried.append("statements: a driver may not support a transaction that only reads")
+        return
+    if (reads := foreign and not study.subject.writes) and server is not None:
+        refuse_writes(written([work]).values())
+        load = replace(load, server=reading(server))
+    plan = engine_plan(study, Slot(1, 1, option), work, load)
+    stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
+    found.not_tried += [f"{name}: a roll back cannot undo it" for name in sorted(stay)]
+    plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not _names(one) & stay]
+    if option.workload.in_rounds:
+        # a round takes minutes, and the texts are ours
+        plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
+    if not plan["transactions"]:
+        return
+    limit_s = len(plan["transactions"]) * (_CONNECT_S + option.workload.longest_s)
+    rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
+    if reads:
+        refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
+    plans = _plans(plan, kind.explain, limit_s) if kind.explain and not by_driver and server else {}
+    for row in rows:
+        name, answer = row["statement"] or row["transaction"], f"{row['message']} ({row['code']})"
+        answer = redact_text(answer, study) if row["code"] else ""
+        found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
+    refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in kind.statement_errors)]
+    # a class of a capture is tried without its session, which it may need
+    if not isinstance(option.workload, ReplayWorkload) or len(refused) > len(rows) / 2:
+        found.errors += [_error(bench, kind, option, row) for row in refused]
+
+
+def _trial(plan: Row, limit_s: float) -> Mapping[str, Sequence[Any]]:
+    text = json.dumps(plan)
+    return json.loads(within(limit_s, "trying the statements", lambda: _core.load_trial(text)))
+
+
+def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def _plans(plan: Row, explain: tuple[str, str], limit_s: float) -> dict[str, str]:
+    """The server's plan of each statement that it explains, by name, for values as the load draws them."""
+    prefix, column = explain
+    transactions: list[Row] = []
+    for transaction in plan["transactions"]:
+        steps = transaction.get("steps") or [
+            {"do": "statement", "name": n} for n in transaction["statements"]
+        ]
+        for number, step in enumerate(steps):
+            if step["do"] == "statement":
+                # one that cannot be explained ends its transaction: each has one of its own
+                before = [one for one in steps[:number] if one["do"] != "statement"]
+                last = {"do": "statement", "name": step["name"], "take": {"plan": column}}
+                name = f"explain {len(transactions)}"
+                transactions.append({"name": name, "weight": 1, "steps": [*before, last]})
+    statements = [{**one, "sql": prefix + one["sql"]} for one in plan["statements"]]
+    given = {"handle": "none", "parameters": "none", "statements": statements, "transactions": transactions}
+    try:
+        rows = list(_rows(_trial({**plan, **given}, limit_s)))
+    except _core.PlanError:
+        # a capture has its own values
+        return {}
+    return {row["statement"]: row["value"] for row in rows if row["value"]}
+
+
+def _flat(transaction: Row) -> Row:
+    """The transaction with each step of every branch once."""
+    if not transaction.get("steps"):
+        return transaction
+    return {**transaction, "steps": list(_steps(transaction["steps"]))}
+
+
+def _steps(steps: Iterable[Row]) -> Iterator[Row]:
+    for step in steps:
+        if step["do"] == "if":
+            yield from _steps((*step["then"], *step.get("else", ())))
+        elif step["do"] not in ("fail", "wait", "rollback"):
+            yield step
+
+
+def _names(transaction: Row) -> set[str]:
+    return {*transaction.get("statements", ()), *(step.get("name") for step in transaction.get("steps", ()))}
+
+
+def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError:
+    study, work, name = bench.study, bench.works[option.label], refused["statement"] or refused["transaction"]
+    text = (
+        f'option {option.label}: the statement "{name}" cannot run: {refused["message"]} ({refused["code"]})'
+    )
+    hint = ""
+    own = _own(study, name)
+    if refused["code"] in kind.no_table:
+        hint = (
+            f"to make and fill the tables: steelyard data {bench.source} | {kind.client}"
+            if study.subject.dsn
+            else "workload.schema_sql, schema_file or data_file makes the tables"
+        )
+        if option.session:
+            hint += f"; settings of the session: {', '.join(f'{k} = {v}' for k, v in option.session.items())}"
+    elif own and len(commands := commands_of(own.sql)) > 1:
+        generators = {key: drawn.model_dump() for key, drawn in own.parameters.items()}
+        hint = as_transaction(name, commands, generators)
+    if place := work.places.get(name):
+        return InputError(f"{place}: {text}", hint, ("workload", "script"))
+    if level := level_of_statement(study, option.levels, name):
+        return InputError(text, hint, level)
+    if own is None:
+        return InputError(text, hint, ("workload", "kind"))
+    if own.sql_file:
+        text = f"{own.sql_file}:{_first_line(own.sql)}: {text}"
+    return InputError(text, hint, ("workload", "statements", name, "sql_file" if own.sql_file else "sql"))
+
+
+def _own(study: Study, name: str) -> Statement | None:
+    workload = study.workload
+    return workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
+
+
+def _first_line(sql: str) -> int:
+    """Number of the first line that is neither empty nor a comment."""
+    lines = sql.split("\n")
+    spoken = (n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("--"))
+    return next(spoken, 1)

@@ -1,0 +1,98 @@
+"""The rehearsal's way to a subject: it is started with the settings that it takes, and names all others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from steelyard.study.errors import InputError, nearest
+from steelyard.study.factors import place_of_setting
+from steelyard.study.key_types import Setting
+from steelyard.study.plan import Option
+from steelyard.study.study import Scope, Study
+from steelyard.subjects import Load, SubjectFailed
+
+
+class SettingsRefused(SubjectFailed):
+    """The subject does not have settings as requested. sentences: why, by name; scope: theirs."""
+
+    def __init__(self, scope: Scope, sentences: Mapping[str, str]) -> None:
+        super().__init__("; ".join(sentences.values()))
+        self.scope: Scope = scope
+        self.sentences = sentences
+
+
+def accepted(
+    start: Callable[[Option], Load], study: Study, option: Option
+) -> tuple[Load | None, list[InputError]]:
+    """The load of an option without the settings that its subject refuses; an error for each of these.
+
+    None: it does not start. A server ends at the first setting that it refuses: it is started until it
+    refuses none.
+    """
+    refused: dict[tuple[Scope, str], str] = {}
+    errors: list[InputError] = []
+    load = None
+    wanted = option
+    while load is None:
+        try:
+            load = start(wanted)
+        except SubjectFailed as failure:
+            if not (found := _blamed(failure, wanted)):
+                errors.append(InputError(str(failure), at=("subject",)))
+                break
+            refused |= found
+            server, session = (
+                {name: value for name, value in given.items() if (scope, name) not in refused}
+                for scope, given in (("server", wanted.server), ("session", wanted.session))
+            )
+            wanted = replace(wanted, server=server, session=session)
+        except InputError as error:
+            errors.append(error)
+            break
+    known = {name.lower() for name in load.facts.get("settings", {})} if load else set[str]()
+    for (scope, name), words in refused.items():
+        if known and scope == "server" and _folded(name) not in known and "." not in name:
+            words = f"this server has no setting {name}{nearest(_folded(name), known)}"
+        at = place_of_setting(study, option.levels, scope, name)
+        errors.append(InputError(f"option {option.label}: {words}", at=at))
+    return load, errors
+
+
+def refuse_others(
+    program: str,
+    shown: Mapping[str, str],
+    requested: Mapping[str, Setting],
+    is_same: Callable[[str, Setting, str], bool],
+) -> None:
+    """Raises SettingsRefused for settings that a program does not show as requested."""
+    refused: dict[str, str] = {}
+    for name, value in requested.items():
+        has = shown.get(_folded(name), shown.get(name.lower()))
+        if has is None:
+            refused[name] = f"{program} has no setting {name}{nearest(_folded(name), shown)}"
+        elif not is_same(name, value, has):
+            refused[name] = f"{program} did not take {name} = {value}: it has {has}"
+    if refused:
+        raise SettingsRefused("server", refused)
+
+
+def _blamed(failure: SubjectFailed, option: Option) -> dict[tuple[Scope, str], str]:
+    """The settings of an option that a failure is about, with its words; {}: it names none."""
+    words = str(failure).removeprefix(f"option {option.label}: ")
+    if isinstance(failure, SettingsRefused):
+        given = option.server if failure.scope == "server" else option.session
+        return {(failure.scope, name): text for name, text in failure.sentences.items() if name in given}
+    named = [name for name in option.server if _names(words, name)]
+    # a hint may name others as well
+    return {("server", name): words for name in named[:1]}
+
+
+def _names(text: str, setting: str) -> bool:
+    pattern = re.escape(setting.rpartition(".")[2]).replace(r"\-", "_").replace("_", "[-_]")
+    return re.search(rf"(?<!\w)(?<!\w-){pattern}(?![\w-])", text, re.IGNORECASE) is not None
+
+
+def _folded(name: str) -> str:
+    return name.replace("-", "_").lower()
