@@ -24,7 +24,7 @@ from steelyard.lab.machine.boots import BootNeeded
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.rehearsal.limits import connections, open_files
-from steelyard.lab.rehearsal.statements import sent, try_statements
+from steelyard.lab.rehearsal.statements import reached, sent, try_statements
 from steelyard.lab.run_parts import root_processes, target_of
 from steelyard.monitors import Reader, Target, Unavailable
 from steelyard.monitors.sql.monitor import QueryMonitor
@@ -93,7 +93,8 @@ def _server(
     bench: Bench, kind: Kind, subject: Subject, options: Sequence[Option], in_turns: bool, found: Findings
 ) -> None:
     """One server, with the options that share it."""
-    study, option, seen = bench.study, options[0], set[str]()
+    study, option, tried = bench.study, options[0], set[str]()
+    loads: dict[str, Load] = {}
 
     def start(option: Option) -> Load:
         subject.stop()
@@ -101,22 +102,23 @@ def _server(
 
     try:
         for option in options:
-            began_ns, work = time.monotonic_ns(), bench.works[option.label]
-            load, errors = accepted(start, study, option)
-            found.errors += errors
-            if load is None:
-                break
-            if isinstance(subject, SharedSubject):
-                start = subject.join
-            found.add(option, "server", options[0].label, "", time.monotonic_ns() - began_ns)
-            driver = [getattr(option.workload, key, "") for key in ("driver", "driver_url")]
-            if not load.own_clock and repr(driver) not in seen:
-                refuse_inconsistent(study, work, load, "as loaded")
-                _monitors(bench, kind, option, load, found)
-                found.errors += connections(bench, kind, option, load, in_turns)
-            if work.statements and sent(option, work) not in seen:
-                try_statements(bench, kind, option, load, found)
-            seen |= {repr(driver), sent(option, work)}
+            began_ns, work, way = time.monotonic_ns(), bench.works[option.label], reached(option)
+            if way not in loads:
+                load, errors = accepted(start, study, option)
+                found.errors += errors
+                if load is None:
+                    break
+                if isinstance(subject, SharedSubject):
+                    start = subject.join
+                loads[way] = load
+                found.add(option, "server", options[0].label, "", time.monotonic_ns() - began_ns)
+                if not load.own_clock:
+                    refuse_inconsistent(study, work, load, "as loaded")
+                    _monitors(bench, kind, option, load, found)
+                    found.errors += connections(bench, kind, option, load, in_turns)
+            if work.statements and (texts := way + sent(option, work)) not in tried:
+                tried.add(texts)
+                try_statements(bench, kind, option, loads[way], found)
     except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *kind.driver_errors) as error:
         text = str(error).removeprefix(f"option {option.label}: ")
         found.errors.append(InputError(f"option {option.label}: {text}", at=("subject",)))

@@ -36,12 +36,16 @@ _WRITES = "25006"
 Row = Mapping[str, Any]
 
 
+def reached(option: Option) -> str:
+    """What its sessions have in common with those of other options: settings and driver."""
+    driver = [getattr(option.workload, key, None) for key in ("driver", "driver_url", "driver_properties")]
+    return repr([dict(option.session), driver])
+
+
 def sent(option: Option, work: Work) -> str:
     """What its statements have in common with those of other options: how they are sent, and their texts."""
     keys = option.workload.load_keys() or {}
-    way = [keys.get(key) for key in ("handle", "text", "parameters")]
-    driver = [getattr(option.workload, key, None) for key in ("driver", "driver_url", "driver_properties")]
-    return repr([*way, *driver, *work.statements.values(), dict(option.session)])
+    return repr([keys.get(key) for key in ("handle", "text", "parameters")] + [*work.statements.values()])
 
 
 def try_statements(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
