@@ -12,11 +12,11 @@ from steelyard.subjects import Load
 from steelyard.workloads import Condition, Work
 
 
-def refuse_inconsistent(study: Study, work: Work, load: Load, when: str = "after the run") -> None:
+def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = False) -> None:
     """Raises LoadFailed with the conditions that the data violate, after a run or as loaded."""
-    conditions = [one for one in work.conditions if one.after_runs or when != "after the run"]
+    conditions = [one for one in work.conditions if one.after_runs or loaded]
     if found := "; ".join(_violations(study, conditions, load)):
-        raise LoadFailed(f"the data are inconsistent {when}: {found}")
+        raise LoadFailed(f"the data are inconsistent {'as loaded' if loaded else 'after the run'}: {found}")
 
 
 def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Columns:
@@ -38,6 +38,6 @@ def _violations(study: Study, conditions: Iterable[Condition], load: Load) -> It
 def _number(study: Study, load: Load, sql: str) -> int:
     server = load.server
     if server is None or server.number is None:
-        raise LoadFailed("the data cannot be read after the load: this subject has no connection for it")
+        raise LoadFailed("the data cannot be read: this subject has no connection for it")
     ask = server.number
-    return within(study.plan.set_up_limit_s, "reading the data after the load", lambda: ask(sql))
+    return within(study.plan.set_up_limit_s, "reading the data", lambda: ask(sql))

@@ -37,14 +37,14 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "rehearsal",
-        "one step that was tried once before the run, of all options; only before the first run of a command",
+        "one step of the rehearsal, in the first run after it",
         (
             RUN_COLUMN,
             Column("option", "VARCHAR", "the first option that needs the step"),
-            Column("step", "VARCHAR", "server, statement, monitor, host setting, probe (refused ones)"),
+            Column("step", "VARCHAR", "server, statement, monitor, host setting, or refused probe"),
             Column("statement", "VARCHAR", "its name; of a server, the first option on it"),
             Column("answer", "VARCHAR", "error or refusal; empty: it succeeded"),
-            Column("seconds", "DOUBLE", "that it took"),
+            Column("seconds", "DOUBLE", "length of the step"),
             Column("plan", "VARCHAR", "the server's plan of the statement", nullable=True),
         ),
     ),

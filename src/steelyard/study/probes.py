@@ -51,6 +51,12 @@ class Probes(Strict):
         return self.any or (self.latches and "latches" in self.model_fields_set)
 
     @property
+    def sources(self) -> set[str]:
+        """The sources that are off by default and asked for, by their names in the core."""
+        asked = {"profile": self.profile_hz, "locks": self.locks, "sched": self.scheduling_trace_s}
+        return {name for name, value in {**asked, "latches": self.latch_count_s}.items() if value}
+
+    @property
     def any(self) -> bool:
         """Whether a probe is on that is off by default."""
-        return any(self.model_dump(exclude={"latches"}).values())
+        return bool(self.sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,40 +91,6 @@ def scripts_study(scripts: Sequence[str], scale: int, against: Path | None) -> t
         levels = {_AS_IS: {}, "other" if code == _AS_IS else code: found.settings}
         study["factors"] = {"settings": {"scope": "server", "levels": levels}}
     return _SUBJECT + tomli_w.dumps(study), left_out
-
-
-def as_transaction(name: str, commands: Sequence[str], parameters: Mapping[str, Mapping[str, Any]]) -> str:
-    """The form of a transaction of several commands, as a hint.
-
-    name, parameters: of the statement that has them all, its generators as keys and values.
-    """
-    names = [f"{name}_{number}" for number, _ in enumerate(commands, start=1)]
-    quoted = ", ".join(f'"{one}"' for one in names)
-    form = (
-        "a statement is one command; several are a transaction:\n\n[workload.statements]\n"
-        f"{_table(names, commands)}\n\n[workload.transactions.{name}]\n"
-        f"statements = [{quoted}]\nbegin = true\n"
-    )
-    if parameters:
-        form += f"\n[workload.transactions.{name}.values]     # the same for all of its statements\n"
-        form += "".join(f"{key} = {_inline(generator)}\n" for key, generator in parameters.items())
-    return form
-
-
-def _table(names: Sequence[str], commands: Sequence[str]) -> str:
-    """Lines of [workload.statements]."""
-    return "\n".join(
-        f"{name} = {{ sql = {_quoted(sql)} }}" for name, sql in zip(names, commands, strict=True)
-    )
-
-
-def _inline(generator: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in generator.items()) + " }"
-
-
-def _quoted(sql: str) -> str:
-    """A TOML string; one that spans lines keeps them."""
-    return f"'''\n{sql}'''" if "\n" in sql and "'''" not in sql else json.dumps(sql, ensure_ascii=False)
 
 
 def _uses_tables(command: str) -> bool:

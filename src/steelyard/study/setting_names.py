@@ -56,7 +56,9 @@ class SettingNames:
             return "it names a file of this machine: give the name without a path"
         if kind or known(folded(name)) or _PLAIN.fullmatch(text):
             return _REASONS.get(kind, "")
-        close = get_close_matches(folded(name), self.classes, n=1)
+        close = get_close_matches(
+            folded(name), (one for one, of in self.classes.items() if of == "option"), n=1
+        )
         return _UNKNOWN + (f'; did you mean "{close[0]}"?' if close else "")
 
     def folders(self, settings: Mapping[str, Setting]) -> list[str]:

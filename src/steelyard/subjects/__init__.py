@@ -172,9 +172,9 @@ class Kind:
     that has its own clock. load_statements: SQL and data files that create and fill the tables of a work;
     None: it has no tables. driver_errors: exceptions of its driver, which make a run void. error_meanings:
     effect of a server error on the results, by the beginning of its message. statement_errors: patterns of
-    error codes that other values would not avoid (syntax, missing table); (): statements are not checked
-    before the first run. no_table: codes for a missing table. explain: what asks for the plan of a
-    statement, and the column of the answer. client: the command that executes SQL on a
+    error codes that other values would not avoid (syntax, missing table); (): no answer refuses the study.
+    no_table: codes for a missing table. explain: the prefix that gives a statement's plan, and the column
+    that holds it. client: the command that executes SQL on a
     server at an address. no_sql: the command that loads a data file which is not SQL; '' for SQL. findings:
     the doctor's findings for it. drivers: whether JDBC drivers can send
     the statements (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: a

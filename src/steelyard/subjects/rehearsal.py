@@ -13,6 +13,9 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Scope, Study
 from steelyard.subjects import Load, SubjectFailed
 
+# of a server that ends at a name that it does not have
+_UNKNOWN = re.compile("unrecognized|unknown|ambiguous|bad directive|it has nothing", re.IGNORECASE)
+
 
 class SettingsRefused(SubjectFailed):
     """The subject does not have settings as requested. sentences: why, by name; scope: theirs."""
@@ -51,9 +54,15 @@ def accepted(
         except InputError as error:
             errors.append(error)
             break
-    known = {name.lower() for name in load.facts.get("settings", {})} if load else set[str]()
+    known = {_folded(name) for name in load.facts.get("settings", {})} if load else set[str]()
     for (scope, name), words in refused.items():
-        if known and scope == "server" and _folded(name) not in known and "." not in name:
+        if (
+            known
+            and scope == "server"
+            and _UNKNOWN.search(words)
+            and _folded(name) not in known
+            and "." not in name
+        ):
             words = f"this server has no setting {name}{nearest(_folded(name), known)}"
         at = place_of_setting(study, option.levels, scope, name)
         errors.append(InputError(f"option {option.label}: {words}", at=at))
@@ -84,13 +93,13 @@ def _blamed(failure: SubjectFailed, option: Option) -> dict[tuple[Scope, str], s
     if isinstance(failure, SettingsRefused):
         given = option.server if failure.scope == "server" else option.session
         return {(failure.scope, name): text for name, text in failure.sentences.items() if name in given}
-    named = [name for name in option.server if _names(words, name)]
+    named = [name for name, value in option.server.items() if _names(words, name) or f'"{value}"' in words]
     # a hint may name others as well
     return {("server", name): words for name in named[:1]}
 
 
 def _names(text: str, setting: str) -> bool:
-    pattern = re.escape(setting.rpartition(".")[2]).replace(r"\-", "_").replace("_", "[-_]")
+    pattern = _folded(setting.rpartition(".")[2]).replace("_", "[-_]")
     return re.search(rf"(?<!\w)(?<!\w-){pattern}(?![\w-])", text, re.IGNORECASE) is not None
 
 

@@ -18,7 +18,7 @@ from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.runner import StudyFailed, block
-from steelyard.study.errors import brief
+from steelyard.study.errors import InputError, brief
 from steelyard.study.plan import Slot
 from steelyard.subjects import Bench, SubjectFailed, kind_of
 from steelyard.subjects.in_turns import servers_of
@@ -42,7 +42,10 @@ def dry_rehearsal(prepared: PreparedStudy) -> Findings:
     prepared = replace(prepared, study=study, options=options)
     with without_secrets(study), bench_of(prepared) as bench:
         kind = kind_of(study)
-        return rehearse(bench, kind, kind.make(bench), None, not prepared.one_after_another)
+        try:
+            return rehearse(bench, kind, [kind.make(bench)], None, not prepared.one_after_another)
+        except (SubjectFailed, GuardLost, OSError) as error:
+            raise InputError(str(error)) from error
 
 
 def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
@@ -85,7 +88,7 @@ def runs_of(
 
         try:
             try:
-                rehearsed(rehearse(bench, kind, subjects[0], host, taking_turns))
+                rehearsed(rehearse(bench, kind, subjects, host, taking_turns))
                 yield runs
             finally:
                 for subject in subjects:

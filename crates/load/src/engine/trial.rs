@@ -29,7 +29,10 @@ pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Tried>, LoadError> {
     let captured = work.capture.as_ref().map(Capture::first_events);
     for (number, recipe) in work.transactions.iter().enumerate() {
         if let Some(events) = &captured {
-            let Some(values) = &events[number] else { continue };
+            // a class is a transaction of one statement
+            let Some(values) = recipe.statements.first().and_then(|class| events[*class].as_ref()) else {
+                continue;
+            };
             draw.captured(values);
         }
         let mut conversation = Conversation::<P>::open(work, &opening)?;

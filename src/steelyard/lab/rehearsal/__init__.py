@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from steelyard import _core
@@ -24,10 +22,9 @@ from steelyard.lab.machine.boots import BootNeeded
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.rehearsal.limits import connections, open_files
-from steelyard.lab.rehearsal.statements import reached, sent, try_statements
+from steelyard.lab.rehearsal.statements import session_key, texts_key, try_statements
 from steelyard.lab.run_parts import root_processes, target_of
-from steelyard.monitors import Reader, Target, Unavailable
-from steelyard.monitors.sql.monitor import QueryMonitor
+from steelyard.monitors import Reader, Target
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting
@@ -40,92 +37,114 @@ from steelyard.subjects.rehearsal import accepted
 _MONITOR_S = 10.0
 
 
-def rehearse(bench: Bench, kind: Kind, subject: Subject, host: Host | None, in_turns: bool) -> Findings:
+def rehearse(
+    bench: Bench, kind: Kind, subjects: Sequence[Subject], host: Host | None, in_turns: bool
+) -> Findings:
     """Tries everything once. Raises InputError for all that is refused.
 
-    host: of a run, whose settings of the machine are written and put back; None: of a dry run.
+    subjects: of the runs, whose data it makes. host: of a run, whose settings of the machine are written and
+    put back; None: of a dry run.
     """
-    began_ns = time.monotonic_ns()
+    began_s = time.monotonic()
     found = Findings()
     found.errors += open_files(bench)
-    for option in {host_settings(option.host).files: option for option in bench.options}.values():
+    for option in {host_settings(one.host).files: one for one in reversed(bench.options)}.values():
         _host(bench, option, host, found)
-    if bench.study.probes.requested:
-        for probe, why in refused_probes(kind.latch_program()).items():
-            found.add(bench.options[0], "probe", probe, why, 0)
+    if asked := bench.study.probes.sources:
+        program = kind.latch_program() if "latches" in asked else None
+        for probe, why in refused_probes(program).items():
+            if probe in asked:
+                found.add(bench.options[0], "probe", probe, why, 0)
     if kind.not_rehearsed:
         found.not_tried.append(kind.not_rehearsed)
     elif kind.boots_itself and host is None:
         found.not_tried.append("guests: only a run boots them")
     else:
-        # options that differ in settings of the machine alone share a server
-        servers = servers_of([replace(option, host={}) for option in bench.options])
-        for number in dict.fromkeys(servers.values()):
+        servers = servers_of(bench.options)
+        for number in sorted(set(servers.values())):
             options = [option for option in bench.options if servers[option.label] == number]
-            _server(bench, kind, subject, options, in_turns, found)
+            _server(bench, kind, subjects[number % len(subjects)], options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
-    found.seconds = (time.monotonic_ns() - began_ns) / 1e9
+    found.seconds = time.monotonic() - began_s
     return found
 
 
 def _host(bench: Bench, option: Option, host: Host | None, found: Findings) -> None:
     """Writes the files of an option's host settings and puts them back."""
     names = [name for name, *_ in host_settings(option.host).files]
-    if host is None:
-        found.not_tried += [f"{name} in {option.label}: only a run writes it" for name in names]
-        return
-    began_ns = time.monotonic_ns()
+    why, began_ns = "only a run writes it", time.monotonic_ns()
     try:
-        with suppress(BootNeeded):
+        if host is not None:
             host.change(option)
-        for name in names:
-            found.add(option, "host setting", name, "", time.monotonic_ns() - began_ns)
+            for name in names:
+                found.add(option, "host setting", name, "", time.monotonic_ns() - began_ns)
+            return
+    except BootNeeded as need:
+        why = str(need)
     except SubjectFailed as refusal:
         name = next((name for name in names if f"{name} = " in str(refusal)), names[0])
         at = place_of_setting(bench.study, option.levels, "host", name)
         found.errors.append(InputError(str(refusal), at=at))
+        return
     finally:
-        host.restore()
+        if host is not None:
+            host.restore()
+    found.not_tried += [f"{name} in {option.label}: {why}" for name in names]
 
 
 def _server(
-    bench: Bench, kind: Kind, subject: Subject, options: Sequence[Option], in_turns: bool, found: Findings
+    bench: Bench,
+    kind: Kind,
+    subject: Subject,
+    options: Sequence[Option],
+    host: Host | None,
+    in_turns: bool,
+    found: Findings,
 ) -> None:
     """One server, with the options that share it."""
-    study, option, tried = bench.study, options[0], set[str]()
+    study, tried = bench.study, set[str]()
     loads: dict[str, Load] = {}
 
     def start(option: Option) -> Load:
         subject.stop()
+        if host is not None:
+            host.change(option)
         return started(subject, option)
 
     try:
         for option in options:
-            began_ns, work, way = time.monotonic_ns(), bench.works[option.label], reached(option)
-            if way not in loads:
+            began_ns, work, session = time.monotonic_ns(), bench.works[option.label], session_key(option)
+            if session not in loads:
                 load, errors = accepted(start, study, option)
-                found.errors += errors
+                if load is None and host is None and host_settings(option.host).files:
+                    found.not_tried.append(f"server of {option.label}: a run sets the machine for it")
+                else:
+                    found.errors += errors
                 if load is None:
                     break
                 if isinstance(subject, SharedSubject):
                     start = subject.join
-                loads[way] = load
+                loads[session] = load
                 found.add(option, "server", options[0].label, "", time.monotonic_ns() - began_ns)
                 if not load.own_clock:
-                    refuse_inconsistent(study, work, load, "as loaded")
-                    _monitors(bench, kind, option, load, found)
                     found.errors += connections(bench, kind, option, load, in_turns)
-            if work.statements and (texts := way + sent(option, work)) not in tried:
+                    refuse_inconsistent(study, work, load, loaded=True)
+                    _monitors(bench, kind, option, load, found)
+            if work.statements and (texts := session + texts_key(option, work)) not in tried:
                 tried.add(texts)
-                try_statements(bench, kind, option, loads[way], found)
+                try:
+                    try_statements(bench, kind, option, loads[session], found)
+                except InputError as error:
+                    found.errors.append(error)
+    except BootNeeded as need:
+        found.not_tried.append(f"server of {options[0].label}: {need}")
     except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *kind.driver_errors) as error:
-        text = str(error).removeprefix(f"option {option.label}: ")
-        found.errors.append(InputError(f"option {option.label}: {text}", at=("subject",)))
-    except InputError as error:
-        found.errors.append(error)
+        found.errors.append(InputError(str(error), at=("subject",)))
     finally:
         subject.stop()
+        if host is not None:
+            host.restore()
 
 
 def _monitors(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
@@ -136,7 +155,7 @@ def _monitors(bench: Bench, kind: Kind, option: Option, load: Load, found: Findi
         began_ns = time.monotonic_ns()
         answer = redact_text(_read(reader, target), study)
         found.add(option, "monitor", name, answer, time.monotonic_ns() - began_ns)
-        if answer and isinstance(reader, QueryMonitor):
+        if answer and name in study.sql_monitors:
             query, given = queries_of(study)[name], study.sql_monitors[name]
             key = next(key for key in ("set", "sql_file", "sql") if getattr(given, key))
             where = f"{query.sql_file}: " if query.sql_file else ""
@@ -147,11 +166,15 @@ def _monitors(bench: Bench, kind: Kind, option: Option, load: Load, found: Findi
 
 def _read(reader: Reader, target: Target) -> str:
     """Why a monitor cannot be read; '' where it can."""
+    answer = ""
     try:
         within(_MONITOR_S, "connecting", partial(reader.open, target))
         within(_MONITOR_S, "reading", lambda: list(reader.read()))
-        return reader.failure if isinstance(reader, QueryMonitor) else ""
-    except (Unavailable, TimedOut) as reason:
-        return str(reason)
-    finally:
-        reader.close()
+    except TimedOut as late:
+        # its thread goes on with the connection
+        return str(late)
+    except Exception as reason:
+        # also for a bug in a monitor: it must not stop the study
+        answer = str(reason)
+    reader.close()
+    return answer or getattr(reader, "failure", "")

@@ -12,18 +12,16 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from steelyard import _core
-from steelyard.host.processes.limits import within
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
-from steelyard.study.script_study import as_transaction
 from steelyard.study.scripts import commands_of
-from steelyard.study.study import Study
 from steelyard.study.workloads.replay import ReplayWorkload
-from steelyard.study.workloads.statements import Statement, StatementWorkload
+from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
 from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, written
@@ -36,13 +34,13 @@ _WRITES = "25006"
 Row = Mapping[str, Any]
 
 
-def reached(option: Option) -> str:
+def session_key(option: Option) -> str:
     """What its sessions have in common with those of other options: settings and driver."""
     driver = [getattr(option.workload, key, None) for key in ("driver", "driver_url", "driver_properties")]
     return repr([dict(option.session), driver])
 
 
-def sent(option: Option, work: Work) -> str:
+def texts_key(option: Option, work: Work) -> str:
     """What its statements have in common with those of other options: how they are sent, and their texts."""
     keys = option.workload.load_keys() or {}
     return repr([keys.get(key) for key in ("handle", "text", "parameters")] + [*work.statements.values()])
@@ -54,29 +52,30 @@ def try_statements(bench: Bench, kind: Kind, option: Option, load: Load, found: 
     At an address without consent, statements that write are refused before they do.
     """
     study, work, server = bench.study, bench.works[option.label], load.server
-    foreign, by_driver = study.subject.dsn is not None, load.engine == "jdbc"
+    foreign, by_driver = study.subject.dsn is not None and server is not None, load.engine == "jdbc"
     if load.own_clock or not (load.engine == "load" or by_driver):
         return
     if server is not None and server.protocol == "jdbc":
-        found.not_tried.append("statements: a driver may not support a transaction that only reads")
+        found.not_tried.append("statements: not every JDBC driver has read-only transactions")
         return
     if (reads := foreign and not study.subject.writes) and server is not None:
         refuse_writes(written([work]).values())
         load = replace(load, server=reading(server))
     plan = engine_plan(study, Slot(1, 1, option), work, load)
     stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
-    found.not_tried += [f"{name}: a roll back cannot undo it" for name in sorted(stay)]
+    found.not_tried += [f"{name}, with its transaction: a roll back cannot undo it" for name in sorted(stay)]
     plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not _names(one) & stay]
-    if option.workload.in_rounds:
-        # a round takes minutes, and the texts are ours
-        plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
     if not plan["transactions"]:
         return
     limit_s = len(plan["transactions"]) * (_CONNECT_S + option.workload.longest_s)
+    plans = _plans(plan, kind.explain, limit_s) if kind.explain and not by_driver and server else {}
+    if option.workload.in_rounds:
+        plan["transactions"] = plan["transactions"][:1]
+        # a round takes minutes, and the texts are ours
+        plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
-    plans = _plans(plan, kind.explain, limit_s) if kind.explain and not by_driver and server else {}
     for row in rows:
         name, answer = row["statement"] or row["transaction"], f"{row['message']} ({row['code']})"
         answer = redact_text(answer, study) if row["code"] else ""
@@ -116,7 +115,7 @@ def _plans(plan: Row, explain: tuple[str, str], limit_s: float) -> dict[str, str
     given = {"handle": "none", "parameters": "none", "statements": statements, "transactions": transactions}
     try:
         rows = list(_rows(_trial({**plan, **given}, limit_s)))
-    except _core.PlanError:
+    except (_core.PlanError, _core.LoadError, TimedOut):
         # a capture has its own values
         return {}
     return {row["statement"]: row["value"] for row in rows if row["value"]}
@@ -147,7 +146,8 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
         f'option {option.label}: the statement "{name}" cannot run: {refused["message"]} ({refused["code"]})'
     )
     hint = ""
-    own = _own(study, name)
+    workload = study.workload
+    own = workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
     if refused["code"] in kind.no_table:
         hint = (
             f"to make and fill the tables: steelyard data {bench.source} | {kind.client}"
@@ -156,9 +156,8 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
         )
         if option.session:
             hint += f"; settings of the session: {', '.join(f'{k} = {v}' for k, v in option.session.items())}"
-    elif own and len(commands := commands_of(own.sql)) > 1:
-        generators = {key: drawn.model_dump() for key, drawn in own.parameters.items()}
-        hint = as_transaction(name, commands, generators)
+    elif own and len(commands_of(own.sql)) > 1:
+        hint = "a statement is one command: list several in [workload.transactions.NAME] statements"
     if place := work.places.get(name):
         return InputError(f"{place}: {text}", hint, ("workload", "script"))
     if level := level_of_statement(study, option.levels, name):
@@ -170,13 +169,7 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
     return InputError(text, hint, ("workload", "statements", name, "sql_file" if own.sql_file else "sql"))
 
 
-def _own(study: Study, name: str) -> Statement | None:
-    workload = study.workload
-    return workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
-
-
 def _first_line(sql: str) -> int:
     """Number of the first line that is neither empty nor a comment."""
-    lines = sql.split("\n")
-    spoken = (n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("--"))
-    return next(spoken, 1)
+    lines = enumerate(sql.split("\n"), 1)
+    return next((n for n, line in lines if line.strip() and not line.lstrip().startswith("--")), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -45,41 +45,41 @@ class Expected:
 
 def print_plan(study: Study, options: Sequence[Option], expected: Expected, console: Console) -> None:
     """Question, factors, options, blocks and expected length, on `console` (standard error)."""
-    plan = study.plan
-
-    def say(name: str, text: str) -> None:
-        print_lines([(name, text)], console)
-
     console.print(Text(printable(study.question), "bold"))
-    subject = study.subject
-    say(
+    print_lines(_lines(study, options, expected), console)
+
+
+def _lines(study: Study, options: Sequence[Option], expected: Expected) -> Iterator[tuple[str, str]]:
+    plan, subject = study.plan, study.subject
+    yield (
         "subject",
         " ".join(filter(None, (subject.kind, subject.bindir, "at an address" if subject.dsn else "")))
         + (", durability off: a crash loses transactions" if subject.durability == "off" else ""),
     )
     for name, factor in study.factors.items():
-        say("factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}")
-    if expected.held:
-        say("held", expected.held)
-    if expected.writes:
-        say("writes", expected.writes)
+        yield "factor", f"{name} ({factor.scope}): {', '.join(factor.levels)}"
+    for name, text in (
+        ("held", expected.held),
+        ("writes", expected.writes),
+        ("warning", expected.unconfined),
+    ):
+        if text:
+            yield name, text
     if expected.folders:
-        say("folders", f"servers may also write into {', '.join(expected.folders)}")
-    if expected.unconfined:
-        say("warning", expected.unconfined)
+        yield "folders", f"servers may also write into {', '.join(expected.folders)}"
     for sentence in expected.refused:
-        say("refused", sentence)
+        yield "refused", sentence
     for sentence in expected.unverified:
-        say("monitor", sentence)
+        yield "monitor", sentence
     if expected.busy:
-        say("busy", f"{expected.busy}: other work may disturb what is measured")
+        yield "busy", f"{expected.busy}: other work may disturb what is measured"
     labels = [option.label for option in options]
     more = f" and {len(labels) - _LABELS_MAX} more" if len(labels) > _LABELS_MAX else ""
-    say("options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}")
+    yield "options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}"
     if len(labels) > 1:
-        say("order", _order(study, expected))
+        yield "order", _order(study, expected)
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
-    say(
+    yield (
         "plan",
         f"{fmt.count(plan.blocks, 'block')}{_few(plan, labels)} x {fmt.count(len(labels), 'option')},"
         f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}:"
@@ -87,7 +87,7 @@ def print_plan(study: Study, options: Sequence[Option], expected: Expected, cons
     )
     if plan.stop is not None:
         when = f"when every interval is within ±{plan.stop.half_width_percent:g} %"
-        say("stop", f"after {plan.stop.after_blocks} blocks or later, {when}")
+        yield "stop", f"after {plan.stop.after_blocks} blocks or later, {when}"
 
 
 def print_lines(lines: Iterable[tuple[str, str]], console: Console) -> None:

@@ -130,7 +130,7 @@ def _event(mode: str, plan: Mapping[str, Any], limit_s: float) -> dict[str, Any]
             capture_output=True, text=True, timeout=limit_s, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise SubjectFailed(f"the driver did not connect and {mode} within {limit_s:.0f} s") from None
+        raise SubjectFailed(f"the driver did not answer within {limit_s:.0f} s ({mode})") from None
     try:
         return cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
     except (IndexError, ValueError):

@@ -18,9 +18,9 @@ _DIFFERENT = (
 
 # without the right PROCESS a user sees only its own sessions; this one is not counted
 LEFT_SQL = """
-    select least(@@global.max_connections,
-        if(@@global.max_user_connections > 0, @@global.max_user_connections, @@global.max_connections))
-        - count(*) + 1
+    select 1 + least(@@global.max_connections - count(*), if(@@max_user_connections > 0,
+        @@max_user_connections - sum(user = substring_index(user(), '@', 1)),
+        @@global.max_connections - count(*)))
     from information_schema.processlist where user not in ('system user', 'event_scheduler')
 """
 

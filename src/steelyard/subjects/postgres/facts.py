@@ -34,7 +34,8 @@ LEFT_SQL = """
     from pg_roles, pg_database, (
         select count(*) as there, count(*) filter (where usename = session_user) as own,
             count(*) filter (where datname = current_database()) as here
-        from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) s
+        from pg_stat_activity where pid <> pg_backend_pid()
+            and (backend_type = 'client backend' or backend_type is null and datid is not null)) s
     where rolname = session_user and pg_database.datname = current_database()
 """
 

@@ -34,18 +34,15 @@ _OF_SESSION = re.compile(
     r"|.*\b(?:set_config|pg_(?:try_)?advisory_lock(?:_shared)?|get_lock)\s*\(",
     re.IGNORECASE | re.DOTALL,
 )
-# what commits, or ends the transaction, by itself, by protocol
+# of PostgreSQL: what ends the transaction, or runs outside one
+_COMMITS = re.compile(r"(begin|start|commit|end|abort|rollback|prepare|call|vacuum)\b", re.IGNORECASE)
+# of MariaDB: what a roll back undoes; others commit by themselves
 # https://mariadb.com/docs/server/reference/sql-statements/transactions/sql-statements-that-cause-an-implicit-commit
-_COMMITS = {
-    "postgres": re.compile(
-        r"(begin|start|commit|end|abort|rollback|prepare\s+transaction|call|vacuum)\b", re.I
-    ),
-    "mysql": re.compile(
-        r"(alter|analyze|begin|call|change|check|commit|create|drop|execute|flush|grant|install|load|lock"
-        r"|optimize|rename|repair|reset|revoke|rollback|set|start|truncate|uninstall|unlock|xa)\b",
-        re.I,
-    ),
-}
+_UNDONE = re.compile(
+    r"[\s(]*(select|with|values|table|insert|replace|update|delete|do|show|explain|desc|describe|savepoint"
+    r"|release)\b",
+    re.IGNORECASE,
+)
 # sent before the trial's own BEGIN, by protocol: ends with its transaction, also behind a pooler
 _READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only"}
 
@@ -56,8 +53,10 @@ def reading(server: Server) -> Server:
 
 
 def commits_itself(protocol: str, sql: str) -> bool:
-    """Whether a statement commits, or ends the transaction, that was to be rolled back."""
-    return any(_COMMITS[protocol].match(command) for command in commands_of(sql))
+    """Whether a roll back may not undo a statement."""
+    if protocol == "mysql":
+        return re.search(r"/\*M?!", sql) is not None or not all(map(_UNDONE.match, commands_of(sql)))
+    return any(map(_COMMITS.match, commands_of(sql)))
 
 
 def written(works: Iterable[Work]) -> dict[str, str]:

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.sql.SQLException;
+import java.util.Timer;
+import java.util.TimerTask;
 
 /** Every transaction once, each in a session of its own and rolled back: what the server answers. */
 final class Trial extends Client {
@@ -37,11 +39,11 @@ final class Trial extends Client {
     }
 
     private void attempt(int kind) throws SQLException {
+        current = kind;
         connect();
         try {
             session.begin();
             draw.begin(work.transactions[kind], bodies[kind]);
-            current = kind;
             bodies[kind].steps().run(this);
         } catch (Ended rolledBack) {
             // what follows would be another transaction
@@ -77,12 +79,23 @@ final class Trial extends Client {
     void statement(int statement, Take take) throws SQLException {
         draw.statement(work.templates[statement]);
         long beginNs = System.nanoTime();
+        Timer limit = new Timer(true);
+        boolean[] expired = {false};
+        limit.schedule(new TimerTask() {
+            @Override
+            public void run() {
+                expired[0] = true;
+                session.abort();
+            }
+        }, (long) work.deadlineMs);
         try {
             session.execute(statement, take);
         } catch (SQLException | RuntimeException error) {
-            say(statement, System.nanoTime() - beginNs, code(error), brief(error));
+            say(statement, System.nanoTime() - beginNs, expired[0] ? "deadline" : code(error), brief(error));
             told = true;
             throw error;
+        } finally {
+            limit.cancel();
         }
         say(statement, System.nanoTime() - beginNs, "", "");
     }
