@@ -59,8 +59,5 @@ def test_damage_of_the_data_as_loaded_stops_the_study_before_its_first_run(lab: 
     study.write_text(DAMAGED.format(kind="postgres", damage=damage, turns="true"))
     done = lab.run("run", study, "--bundle", lab.bundle)
     said = " ".join(done.stderr.split())
-    assert (
-        "the data are inconsistent as loaded: consistency condition 1 (w_ytd of a warehouse is the sum of d_ytd)"
-        in said
-    )
+    assert "the data are inconsistent as loaded: consistency condition 1 (w_ytd of a warehouse" in said
     assert "consistency condition 8" in said and done.returncode != 0
