@@ -119,7 +119,7 @@ def test_clients_of_all_options_count_against_the_connections_that_are_left(lab:
         for how in ("--dry-run", "--quick"):
             done = lab.run("run", path, how, "--bundle", lab.bundle)
             assert done.returncode == 2, done.stderr
-            assert "plan.clients: 19 clients of 2 options need " in done.stderr
+            assert "plan.clients: 2 x (19 clients + 2 monitors) need 42 connections" in done.stderr
         # others hold connections too
         path.write_text(text.replace("clients = [3]", "clients = [14]"))
         assert lab.run("run", path, "--dry-run").returncode == 0

@@ -14,7 +14,8 @@ from steelyard.workflow.prepare import PreparedStudy
 
 @pytest.mark.parametrize(
     ("asked", "shown"),
-    [("20M", "20971520"), (True, "ON"), (False, "OFF"), (1, "ON"), (0, "OFF"), (2, "2"), (0.5, "0.500000"),
+    [("20M", "20971520"), ("64MB", "67108864"),
+     (True, "ON"), (False, "OFF"), (1, "ON"), (0, "OFF"), (2, "2"), (0.5, "0.500000"),
      ("pool-of-threads", "pool-of-threads"), ("1G", "1073741824")],
 )  # fmt: skip
 def test_a_setting_is_known_again_as_the_server_shows_it(asked: str | float, shown: str) -> None:

@@ -52,10 +52,10 @@ def connections(bench: Bench, kind: Kind, option: Option, load: Load, in_turns: 
     clients = max(study.plan.clients)
     need = (clients + monitors) * sharing
     if need > left:
-        own = "" if study.subject.dsn else f", or settings = {{ {_LIMIT} = {need + 20} }} under [subject]"
+        own = "" if study.subject.dsn else f", or settings = {{ {_LIMIT} = {need} }} under [subject]"
         yield InputError(
-            f"{clients} clients of {sharing} options need {need} connections, {monitors * sharing} of them"
-            f" for monitors; the server still admits {left}",
-            f"fewer clients, plan.turns = false{own}",
+            f"{sharing} x ({clients} clients + {monitors} monitors) need {need} connections;"
+            f" the server still admits {left}",
+            "fewer clients" + ", plan.turns = false" * (sharing > 1) + own,
             _AT,
         )

@@ -159,7 +159,7 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
     elif own and len(commands_of(own.sql)) > 1:
         hint = "a statement is one command: list several in [workload.transactions.NAME] statements"
     if place := work.places.get(name):
-        return InputError(f"{place}: {text}", hint, ("workload", "script"))
+        return InputError(f"{place}: {text}", hint)
     if level := level_of_statement(study, option.levels, name):
         return InputError(text, hint, level)
     if own is None:

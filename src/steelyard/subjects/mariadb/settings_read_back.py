@@ -29,9 +29,9 @@ def taken(requested: Setting, shown: str) -> bool:
 
 
 def _amount(text: str) -> float | None:
-    digits, factor = text, 1
-    if text[-1:].upper() in _SUFFIXES:
-        digits, factor = text[:-1], _SUFFIXES[text[-1].upper()]
+    digits, factor = text.removesuffix("b"), 1
+    if digits[-1:].upper() in _SUFFIXES:
+        digits, factor = digits[:-1], _SUFFIXES[digits[-1].upper()]
     try:
         return float(digits) * factor
     except ValueError:
