@@ -10,7 +10,7 @@ from itertools import islice
 
 import pytest
 
-from steelyard.lab.rehearsal.statements import sent
+from steelyard.lab.rehearsal.statements import texts_key
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects import check
@@ -198,7 +198,7 @@ def test_the_statements_of_both_ways_to_read_are_tried_before_the_first_run() ->
     _, options = plan_study(STUDY + levels, "orders.toml")
     texts = [{one.sql for one in work_of(option.workload).statements.values()} for option in options]
     assert sum("from item where i_id in (" in sql for sql in texts[1] - texts[0]) == 1
-    assert len({sent(option, work_of(option.workload)) for option in options}) == 2
+    assert len({texts_key(option, work_of(option.workload)) for option in options}) == 2
 
 
 def test_all_ways_to_work_are_plans_of_the_engine() -> None:

@@ -157,7 +157,10 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
         if option.session:
             hint += f"; settings of the session: {', '.join(f'{k} = {v}' for k, v in option.session.items())}"
     elif own and len(commands_of(own.sql)) > 1:
-        hint = "a statement is one command: list several in [workload.transactions.NAME] statements"
+        hint = (
+            "a statement is one command: name each under [workload.statements], and list the names:"
+            ' [workload.transactions.NAME] statements = ["A", "B"]'
+        )
     if place := work.places.get(name):
         return InputError(f"{place}: {text}", hint)
     if level := level_of_statement(study, option.levels, name):
