@@ -129,6 +129,15 @@ def test_clients_of_all_options_count_against_the_connections_that_are_left(lab:
             one.close()
 
 
+def test_the_limit_of_a_role_counts(lab: Lab) -> None:
+    with servers.postgres() as server:
+        server.ask("create role few login connection limit 3")
+        server.ask("grant select on item to few")
+        address = f"postgresql://few@127.0.0.1:{server.port}/postgres"
+        done = lab.run("run", study(lab.folder, address), "--dry-run")
+        assert done.returncode == 2 and "the server still admits 3" in done.stderr
+
+
 @pytest.mark.needs("MariaDB")
 def test_what_commits_by_itself_is_not_tried_at_an_address(lab: Lab) -> None:
     with mariadb_server.mariadb() as server:
