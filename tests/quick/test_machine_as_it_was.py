@@ -34,6 +34,31 @@ def test_a_setting_that_cannot_be_put_back_is_refused_with_its_line(name: str, w
     assert str(refused.value).startswith(f"s.toml:{text.splitlines().index(line) + 1}: ")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "taken"),
+    [
+        ("vm.swappiness", "0", True),
+        ("vm.swappiness", "200", True),
+        ("vm.swappiness", "201", False),
+        ("vm.swappiness", "-1", False),
+        ("vm.watermark_scale_factor", "0", False),
+        ("vm.swappiness", '"60"', True),
+        ("vm.swappiness", '"many"', False),
+        # a switch
+        ("kernel.sched_autogroup_enabled", "true", True),
+        ("kernel.sched_autogroup_enabled", "false", True),
+        ("kernel.sched_autogroup_enabled", "2", False),
+    ],
+)
+def test_a_value_beyond_the_range_of_the_kernel_is_refused(name: str, value: str, taken: bool) -> None:
+    text = study_text(fixed=f"sysctl.{name} = {value}")
+    if taken:
+        parse_study(text, "s.toml")
+        return
+    with pytest.raises(InputError, match=f"sysctl.{name} = .*: the kernel takes whole numbers from"):
+        parse_study(text, "s.toml")
+
+
 def test_a_refused_setting_ends_a_dry_run_and_a_run_with_2(lab: Lab) -> None:
     study = lab.folder / "s.toml"
     study.write_text(study_text(fixed="sysctl.vm.drop_caches = 3"))

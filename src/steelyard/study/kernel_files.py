@@ -27,7 +27,7 @@ def why_refused(path: Path | None) -> str:
 def out_of_range(path: Path | None, value: str) -> str:
     """Why the kernel refuses a value, as a clause; '' where it takes it, or its range is not known."""
     low, high = _lists()["ranges"].get(str(path), (None, None))
-    if low is None or (re.fullmatch(r"-?\d+", value) and low <= int(value) <= high):
+    if low is None or value in map(str, (*range(low, high + 1), True, False)):
         return ""
     return f"the kernel takes whole numbers from {low} to {high}"
 

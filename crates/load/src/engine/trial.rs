@@ -21,7 +21,8 @@ struct Conversation<P: Protocol> {
     buffer: Vec<u8>,
 }
 
-/// Stops a transaction at its first error. One that takes longer than the deadline has the code `deadline`.
+/// Stops a transaction at its first error. A transaction that takes longer than the deadline has the code
+/// `deadline`.
 pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Tried>, LoadError> {
     let opening = Opening::from(&work.plan);
     let mut tried = Vec::new();
@@ -29,7 +30,7 @@ pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Tried>, LoadError> {
     let captured = work.capture.as_ref().map(Capture::first_events);
     for (number, recipe) in work.transactions.iter().enumerate() {
         if let Some(events) = &captured {
-            // a class is a transaction of one statement
+            // each transaction of a capture has one statement, its class
             let Some(values) = recipe.statements.first().and_then(|class| events[*class].as_ref()) else {
                 continue;
             };
