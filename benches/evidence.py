@@ -168,6 +168,17 @@ def evidence_of(
                      "highest": max(g.start, g.end) if g.highest is None else g.highest,
                      "mean": (g.start + g.end) / 2 if g.mean is None else g.mean, "limit": g.limit}
                 )  # fmt: skip
+            clients = max(study.plan.clients)
+            tables["marks"].append(
+                {
+                    "run": run,
+                    "statement": "s",
+                    "execution": 1,
+                    "clients": clients,
+                    "rows": clients,
+                    "empty": 0,
+                }
+            )
             end_ns = round((2 + seconds * len(study.plan.clients)) * 1e9)
             for monitor in ("host", "processes"):
                 quiet_s = (silent_after_s or {}).get(monitor, 0.0)
@@ -229,6 +240,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "runs": ("run", "option", "block", "slot", "seconds"),
     "points": ("run", "point", "clients", "seconds", "transactions", "errors"),
     "seconds": ("run", "point", "second", "count"),
+    "marks": ("run", "statement", "execution", "clients", "rows", "empty"),
     "latency": (
         "run", "point", "statement", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns",
         "max_ns",

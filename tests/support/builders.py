@@ -21,8 +21,8 @@ from steelyard.analysis.judgement.results import (
     Judgement,
     Metric,
     Notice,
-    Verdict,
 )
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Series
 from steelyard.bundle.series.facts import MonitorCost

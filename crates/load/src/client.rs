@@ -13,6 +13,7 @@ use crate::plan::schedule::{pause_ns, think_ns};
 use crate::plan::transaction::Think;
 use crate::protocol::{Control, Dialogue, Next, Protocol, Reply, ServerError};
 use crate::record::Record;
+use crate::record::executed::{Effect, Executed};
 use crate::statements::capture::Player;
 use crate::statements::draw::Draw;
 use crate::statements::walk::{Move, Walk};
@@ -20,6 +21,9 @@ use crate::statements::work::Work;
 
 mod batch;
 mod ending;
+
+/// Why a transaction that ends with the server still in one has failed.
+pub const NOT_ENDED: &str = "the transaction ended without commit or rollback";
 
 /// The message that the next reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,11 @@ pub struct Client<P: Protocol> {
     open: bool,
     retries: u32,
     failure: Option<ServerError>,
+    /// Of the statement under way, then of those before it in the transaction.
+    effect: Effect,
+    effects: Vec<(usize, Effect)>,
+    /// By statement, since the client began.
+    executed: Vec<Executed>,
 }
 
 impl<P: Protocol> Client<P> {
@@ -97,6 +106,9 @@ impl<P: Protocol> Client<P> {
             open: false,
             retries: 0,
             failure: None,
+            effect: Effect::default(),
+            effects: Vec::new(),
+            executed: vec![Executed::default(); work.templates.len()],
         }
     }
 
@@ -105,6 +117,7 @@ impl<P: Protocol> Client<P> {
         self.draw = before.draw;
         self.pauses = before.pauses;
         self.next = before.next;
+        self.executed = before.executed;
     }
 
     /// The pause before the next transaction; `first`: none was before it. Where transactions have keying or
@@ -198,6 +211,7 @@ impl<P: Protocol> Client<P> {
         }
         match self.stage {
             Stage::Statement => {
+                self.effect.add(reply.effect);
                 // the rest of a batch may still have to be sent
                 if self.batch.is_empty() {
                     self.clear();
@@ -231,6 +245,7 @@ impl<P: Protocol> Client<P> {
         match self.walk.step(work, recipe, &mut self.draw) {
             Ok(Move::Statement) => {
                 self.statement_ns = from_ns;
+                self.effect = Effect::default();
                 self.clear();
                 self.dialogue.begin(work, &self.draw, &mut self.out);
                 self.stage = Stage::Statement;
@@ -244,8 +259,9 @@ impl<P: Protocol> Client<P> {
                 self.sent_ns += ns;
                 Then::Wait { ns }
             }
-            Ok(Move::End) if self.open && recipe.by_steps => {
-                self.fail("the transaction ended without commit or rollback");
+            // a captured session ends its transactions itself
+            Ok(Move::End) if self.open && work.capture.is_none() => {
+                self.fail(NOT_ENDED);
                 self.undo(work, true, now_ns, record, index)
             }
             Ok(Move::End) => self.ended(work, now_ns, record, index),
@@ -253,25 +269,6 @@ impl<P: Protocol> Client<P> {
                 self.fail(&cause);
                 self.undo(work, self.open, now_ns, record, index)
             }
-        }
-    }
-
-    fn statement_done(&mut self, work: &Work, now_ns: u64, record: &mut Record) {
-        if self.failure.is_some() {
-            return;
-        }
-        if let Some(statement) = work.transactions[self.transaction].statement_at(self.walk.at) {
-            record.statement_done(statement, now_ns, now_ns.saturating_sub(self.statement_ns));
-        }
-        if let Err(cause) = self.dialogue.take_rows(work, &mut self.draw) {
-            self.fail(&cause);
-        }
-    }
-
-    /// number: 0 for `begin`, 1 for `commit`.
-    fn control_done(&self, work: &Work, number: usize, now_ns: u64, record: &mut Record) {
-        if let (Some(begin), None) = (work.control, &self.failure) {
-            record.statement_done(begin + number, now_ns, now_ns.saturating_sub(self.statement_ns));
         }
     }
 

@@ -6,19 +6,17 @@
 //! - [`schedule`]: when transactions start
 //! - [`share`]: the part of one engine among several
 //! - [`sqlite`]: a database in place of a server
+//! - [`statement`]: a text and its parameters
 //! - [`steps`]: what a transaction does beyond a list of statements
 //! - [`timed`]: what has a latency of its own
 //! - [`transaction`]: transactions, and how they follow one another
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use steelyard_engine::error::PlanError;
 
-use captured::Captured;
-use generator::Generator;
 use share::Share;
 use sqlite::Database;
+use statement::Statement;
 use transaction::{Mix, Think, Transaction};
 
 pub mod captured;
@@ -29,6 +27,7 @@ mod replay;
 pub mod schedule;
 pub mod share;
 pub mod sqlite;
+pub mod statement;
 pub mod steps;
 mod timed;
 pub mod transaction;
@@ -113,18 +112,6 @@ impl Server {
     pub fn is_unix(&self) -> bool {
         self.socket.is_some() || self.host.starts_with('/')
     }
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Statement {
-    pub name: String,
-    pub sql: String,
-    #[serde(default)]
-    pub parameters: BTreeMap<String, Generator>,
-    /// It stands for the statements of one class of a capture.
-    #[serde(default)]
-    pub captured: Option<Captured>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -215,6 +202,11 @@ pub struct Plan {
     #[serde(default = "default_pipeline")]
     pub pipeline: usize,
     pub seed: u64,
+    /// In a trial: how often each transaction is executed, and until when it is executed once more.
+    #[serde(default = "default_draws")]
+    pub draws: usize,
+    #[serde(default)]
+    pub draws_s: f64,
     /// This engine's part of the load; each stretch of load then begins when the caller says.
     #[serde(default)]
     pub share: Option<Share>,
@@ -236,6 +228,10 @@ fn default_protocol() -> String {
 
 fn default_connect_s() -> f64 {
     30.0
+}
+
+fn default_draws() -> usize {
+    1
 }
 
 fn default_pipeline() -> usize {

@@ -14,6 +14,8 @@ use steelyard_engine::error::PlanError;
 use crate::error::LoadError;
 use crate::io::transport::Transport;
 use crate::plan::{Plan, Server};
+use crate::record::digest::Digest;
+use crate::record::executed::Effect;
 use crate::statements::draw::Draw;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
@@ -88,6 +90,14 @@ pub trait Dialogue: Sized + Send {
         Ok(())
     }
 
+    /// From now on the rows of every statement are digested, for a trial.
+    fn examine(&mut self) {}
+
+    /// Of the rows of the statement before.
+    fn digest(&mut self) -> Digest {
+        Digest::default()
+    }
+
     /// Appends a request that begins or ends a transaction.
     fn control(&mut self, control: Control, out: &mut Vec<u8>);
 
@@ -142,7 +152,10 @@ impl Control {
 pub struct Reply {
     /// A transaction is open, failed or not.
     pub in_transaction: bool,
+    /// Each statement outside a transaction is committed.
+    pub autocommit: bool,
     pub error: Option<ServerError>,
+    pub effect: Effect,
 }
 
 /// An error that the server reports.

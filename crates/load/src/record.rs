@@ -3,55 +3,24 @@
 use std::collections::BTreeMap;
 
 use counts::{ClientRecord, Count, KindRecord, Lost};
+use executed::{Effect, Executed, Marks};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use steelyard_engine::histogram::empty;
 
 pub mod counts;
+pub mod digest;
+pub mod executed;
 mod packed;
 mod profile;
 pub mod result;
+pub mod window;
 
 use profile::Profile;
+pub use window::{Ending, Window};
 
 /// Largest number of distinct error codes.
 const ERROR_KINDS_MAX: usize = 100;
-
-/// The times of one point, monotonic ns.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Window {
-    pub start_ns: u64,
-    pub measure_ns: u64,
-    /// No transaction begins from here on.
-    pub last_begin_ns: u64,
-    pub end_ns: u64,
-}
-
-impl Window {
-    /// A window that ends as it starts: of a record before its first turn.
-    pub fn empty(start_ns: u64) -> Self {
-        Self { start_ns, measure_ns: start_ns, last_begin_ns: start_ns, end_ns: start_ns }
-    }
-
-    /// Seconds of warm-up, rounded up: how far below 0 seconds are numbered.
-    fn warm_up_seconds(&self) -> usize {
-        (self.measure_ns - self.start_ns).div_ceil(1_000_000_000) as usize
-    }
-
-    fn seconds(&self) -> usize {
-        self.warm_up_seconds() + (self.end_ns - self.measure_ns).div_ceil(1_000_000_000) as usize
-    }
-}
-
-/// A transaction of a client that ends, or begins again; monotonic ns.
-#[derive(Debug, Clone, Copy)]
-pub struct Ending {
-    pub client: usize,
-    /// Its kind.
-    pub transaction: usize,
-    pub begin_ns: u64,
-    pub now_ns: u64,
-}
 
 /// Counts by second, latencies by statement, clients, kinds of transactions, errors. The last statements of each
 /// list are kinds of transactions, and the whole transaction of any kind.
@@ -76,6 +45,10 @@ pub struct Record {
     pub histograms: Vec<Histogram<u64>>,
     pub clients: Vec<ClientRecord>,
     pub kinds: Vec<KindRecord>,
+    /// By statement, of the transactions that are measured.
+    pub executed: Vec<Executed>,
+    /// Of all executions, measured or not.
+    pub marks: Marks,
     /// By kind of transaction, its number among the statements.
     timed_kinds: Vec<Option<usize>>,
     /// By kind of transaction: counted as a kind alone.
@@ -116,6 +89,8 @@ impl Record {
             histograms: (0..=statements).map(|_| empty()).collect(),
             clients: clients.map(ClientRecord::new).collect(),
             kinds: vec![KindRecord::default(); timed_kinds.len()],
+            executed: vec![Executed::default(); statements],
+            marks: Marks::default(),
             timed_kinds: timed_kinds.to_vec(),
             background: vec![false; timed_kinds.len()],
             errors: BTreeMap::new(),
@@ -214,6 +189,23 @@ impl Record {
     pub fn rolled_back(&mut self, ending: Ending) {
         if self.measures(self.counted_ns(ending.begin_ns, ending.now_ns)) {
             self.kinds[ending.transaction].rolled_back += 1;
+        }
+    }
+
+    /// Executions of a transaction that is done. client: its executions by statement, which this one joins.
+    pub fn executed(
+        &mut self,
+        ending: Ending,
+        client: &mut [Executed],
+        effects: impl Iterator<Item = (usize, Effect)>,
+    ) {
+        let measured = self.measures(self.counted_ns(ending.begin_ns, ending.now_ns));
+        for (statement, effect) in effects {
+            client[statement].add(effect);
+            self.marks.reach(statement, &client[statement]);
+            if measured {
+                self.executed[statement].add(effect);
+            }
         }
     }
 

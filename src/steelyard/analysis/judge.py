@@ -33,6 +33,7 @@ from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
+from steelyard.analysis.validity.equal_work import WorkCheck, equal_work
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.growth import growth_notices
 from steelyard.analysis.validity.harness import harness_notices
@@ -55,8 +56,8 @@ def judge(evidence: Evidence) -> Judgement:
     labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
-    alpha = level(evidence.study)
-    intervals = Intervals(run_metrics, labels, metrics_that_count(evidence.study, run_metrics), margin, alpha)
+    counted = metrics_that_count(evidence.study, run_metrics)
+    intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
     compared = {
         point: [intervals.against(metric, baseline, point) for metric in run_metrics.metrics]
         for point in views
@@ -64,13 +65,12 @@ def judge(evidence: Evidence) -> Judgement:
     comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
-    served = fairness(evidence)
-    roles = headlines(evidence.study, run_metrics)
+    served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     pairs = pairwise(evidence.study, intervals, baseline)
     costs, cells = Costs(intervals), win_map(evidence, run_metrics)
     findings = Findings(
-        evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others
+        evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work
     )
     return Judgement(
         question=evidence.study.question,
@@ -87,7 +87,7 @@ def judge(evidence: Evidence) -> Judgement:
         costs=costs.differences(pairs.with_baseline(baseline)),
         notices=(
             *disturbance_notices(evidence, by_others),
-            *_study_notices(evidence),
+            *_study_notices(evidence, work),
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
@@ -105,6 +105,7 @@ def judge(evidence: Evidence) -> Judgement:
         win_map=cells,
         statements=statement_latencies(evidence, run_metrics),
         queries=by_query(run_metrics, labels, baseline, margin),
+        work=(*work.differences, *work.meant),
         profile=profile(evidence),
         locks=locks(evidence),
         scheduling=scheduling(evidence),
@@ -130,9 +131,10 @@ def _comparison_notices(
     yield from pace_notices(evidence, run_metrics, [c for found in compared for c in found.comparisons])
 
 
-def _study_notices(evidence: Evidence) -> list[Notice]:
+def _study_notices(evidence: Evidence, work: WorkCheck) -> list[Notice]:
     """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
+        *work.notices,
         *_lab_notices(evidence),
         *server_notices(evidence),
         *host_notices(evidence),

@@ -167,6 +167,10 @@ class Bundle:
             declared=self.declared,
             data=identity_of_data(self.head, toml_of(self.study_text, str(self.path / "study.toml"))),
             instruction_time=counts_instructions(self.environment),
+            rehearsal=self.columns(
+                "select option, step, statement, answer, rows, draws, plan from rehearsal order by run"
+            ),
+            marks=self.columns("select m.* from marks m join used_runs using (run) order by run, execution"),
             host_load=host_load(self.duckdb),
             scores=self.columns(
                 "select scores.* from scores join used_runs using (run) order by run, point, instance"

@@ -45,8 +45,6 @@ def command(
     bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
 ) -> None:
     """Print the verdict of BUNDLE, and write its charts to a page that works offline."""
-    from steelyard.workflow.exit_codes import Exit
     from steelyard.workflow.show import show
 
-    if not show(bundle, html, images, form, overlay):
-        sys.exit(Exit.STUDY_FAILED)
+    sys.exit(show(bundle, html, images, form, overlay))

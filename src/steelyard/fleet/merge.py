@@ -20,6 +20,10 @@ def _first(values: Sequence[Any]) -> Any:
     return next((value for value in values if value), values[0])
 
 
+def _known_sum(values: Sequence[Any]) -> Any:
+    return None if None in values else sum(values)
+
+
 # by table: the columns that name a row, and what becomes of the others
 _KEYS: Mapping[str, tuple[tuple[str, ...], _Reduce]] = {
     "phases": (("point", "phase"), {"clients": sum, "start_ns": min, "end_ns": max}),
@@ -29,6 +33,11 @@ _KEYS: Mapping[str, tuple[tuple[str, ...], _Reduce]] = {
         ("point", "transaction"),
         {"count": sum, "errors": sum, "retries": sum, "rolled_back": sum, "code": _first, "message": _first},
     ),
+    "executions": (
+        ("point", "statement"),
+        {"executions": sum, "rows": _known_sum, "empty": _known_sum, "bytes": _known_sum},
+    ),
+    "marks": (("statement", "execution"), {"clients": sum, "rows": sum, "empty": sum}),
     "errors": (("point", "code"), {"count": sum, "message": _first}),
     "asides": (("point", "phase"), {"transactions": sum}),
 }

@@ -74,6 +74,37 @@ LOAD_TABLES: tuple[Table, ...] = (
         ),
     ),
     Table(
+        "executions",
+        "one statement in the transactions done in the measure phase",
+        (
+            RUN_COLUMN,
+            POINT_COLUMN,
+            Column("statement", "VARCHAR", "its name"),
+            Column("executions", "BIGINT", "completed, retried and failed transactions excluded"),
+            Column(
+                "rows",
+                "BIGINT",
+                "returned or changed; of Valkey replies, or elements of an array, that are not nil;"
+                " NULL: the statement has no such number (SET, CALL)",
+                nullable=True,
+            ),
+            Column("empty", "BIGINT", "executions without a row", nullable=True),
+            Column("bytes", "BIGINT", "received; NULL: in-process, or by JDBC", nullable=True),
+        ),
+    ),
+    Table(
+        "marks",
+        "the clients that reached their n-th execution of a statement in a run, warm-up included",
+        (
+            RUN_COLUMN,
+            Column("statement", "VARCHAR", "its name"),
+            Column("execution", "BIGINT", "n: 1 to 8, then four for each doubling: 10, 12, 14, 16, 20"),
+            Column("clients", "BIGINT", "number of them"),
+            Column("rows", "BIGINT", "of all their executions until then"),
+            Column("empty", "BIGINT", "of these executions, those without a row"),
+        ),
+    ),
+    Table(
         "errors",
         "one kind of error",
         (

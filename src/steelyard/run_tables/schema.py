@@ -41,11 +41,18 @@ TABLES: tuple[Table, ...] = (
         (
             RUN_COLUMN,
             Column("option", "VARCHAR", "the first option that needs the step"),
-            Column("step", "VARCHAR", "server, statement, monitor, host setting, or refused probe"),
+            Column("step", "VARCHAR", "server, statement, work, monitor, host setting, or refused probe"),
             Column("statement", "VARCHAR", "its name; of a server, the first option on it"),
-            Column("answer", "VARCHAR", "error or refusal; empty: it succeeded"),
+            Column(
+                "answer",
+                "VARCHAR",
+                "error or refusal; empty: it succeeded; of work, against the baseline: empty (the same),"
+                " text, value (a number of a single row), rows, error, not reproducible (the baseline twice)",
+            ),
             Column("seconds", "DOUBLE", "length of the step"),
             Column("plan", "VARCHAR", "the server's plan of the statement", nullable=True),
+            Column("draws", "INTEGER", "of work: executions with values of their own", nullable=True),
+            Column("rows", "DOUBLE", "of work: rows per execution", nullable=True),
         ),
     ),
     Table(

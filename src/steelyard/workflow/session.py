@@ -132,9 +132,8 @@ def _finish(
     from steelyard.workflow.show import show
 
     try:
-        written = show(path, form="json" if as_json else "terminal")
-        if not written and code is Exit.DONE:
-            code = Exit.STUDY_FAILED
+        shown = show(path, form="json" if as_json else "terminal")
+        code = shown if code is Exit.DONE else code
     except InputError:
         # without a finished run there is no verdict; the cause is already printed
         if code is Exit.DONE:

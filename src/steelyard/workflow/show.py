@@ -31,6 +31,7 @@ from steelyard.report.presented.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import complain
+from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.program_name import opened, program
 
 _DRAWING_S = 3600.0
@@ -44,10 +45,10 @@ def show(
     images: Path | None = None,
     form: Form = "terminal",
     overlay: Sequence[str] = (),
-) -> bool:
-    """Judges the bundle, prints the verdict in that form, writes its report; returns whether it was written.
+) -> Exit:
+    """Judges the bundle, prints the verdict in that form, writes its report. Raises InputError.
 
-    Raises InputError.
+    STUDY_FAILED: the report could not be written, or the options did not do the same work.
     overlay: bundles or names of recordings whose curves are shown, in addition to those of the study.
     """
     bundle = Bundle(path)
@@ -87,7 +88,8 @@ def show(
         sys.stdout.write(to_markdown(presented))
     else:
         print_next(presented, console)
-    return bool(presented.about.report)
+    unequal = judgement.verdict.outcome == "unequal work"
+    return Exit.STUDY_FAILED if unequal or not presented.about.report else Exit.DONE
 
 
 def _next(judgement: Judgement, bundle: str) -> str:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
+from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
 from steelyard.workloads import Scripted, Work
 
+# neither returns nor changes rows; a JDBC driver, and MariaDB, say 0 all the same
+_UNCOUNTED = re.compile(
+    r"(set|do|call|begin|start|commit|end|rollback|abort|savepoint|release|lock|unlock|create|alter|drop"
+    r"|truncate|analyze|vacuum|checkpoint|use|flush|reset|prepare|deallocate|discard|listen|notify|declare"
+    r"|close|pragma)\b",
+    re.IGNORECASE,
+)
 # by key of the engine's plan, what lets several hosts divide it
 _DIVISIBLE = {
     "points": "more clients in plan.clients, or fewer hosts with the role load",
@@ -98,6 +107,7 @@ def _texts(work: Work) -> list[dict[str, Any]]:
         {
             "name": name,
             **statement.model_dump(include={"sql", "parameters"}),
+            "counts": not all(map(_UNCOUNTED.match, commands_of(statement.sql))),
             **({"captured": work.captured[name]} if name in work.captured else {}),
         }
         for name, statement in work.statements.items()

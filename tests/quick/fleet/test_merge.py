@@ -49,6 +49,11 @@ def part(host: str, values: list[int], clock: Offset = SAME, seconds: int = 1) -
             "rolled_back": [0], "code": [""] if host == "h0" else ["40001"],
             "message": [""] if host == "h0" else ["serialization"],
         },
+        "executions": {
+            "point": [0, 0], "statement": ["s", "x"], "executions": [len(values), 1],
+            "rows": [2 * len(values), None], "empty": [1, None], "bytes": [10, 10],
+        },
+        "marks": {"statement": ["s"], "execution": [1], "clients": [2], "rows": [5], "empty": [1]},
         "errors": {"point": [0], "code": ["40001"], "count": [1], "message": ["serialization"]},
         "samples": EMPTY,
         "notices": {"code": ["io"], "text": ["slow"]},

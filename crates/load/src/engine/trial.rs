@@ -1,16 +1,19 @@
-//! Every transaction once, on one client's connection, rolled back: what the server answers.
+//! Every transaction, on one client's connection and rolled back: what the server answers.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use steelyard_engine::clock::now_ns;
 
+use crate::client::NOT_ENDED;
 use crate::error::LoadError;
 use crate::io::transport::Transport;
-use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, ServerError, explain, step_failed};
-use crate::record::result::Tried;
+use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, Reply, ServerError, explain, step_failed};
+use crate::record::executed::Effect;
+use crate::record::result::{OPEN, Tried};
 use crate::statements::capture::Capture;
 use crate::statements::draw::Draw;
+use crate::statements::recipe::Recipe;
 use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
 
@@ -22,59 +25,43 @@ struct Conversation<P: Protocol> {
 }
 
 /// Stops a transaction at its first error. A transaction that takes longer than the deadline has the code
-/// `deadline`.
+/// `deadline`. All transactions once, then again with other values, as often as the plan's `draws` and `draws_s` say.
 pub fn trial<P: Protocol>(work: &Work) -> Result<Vec<Tried>, LoadError> {
     let opening = Opening::from(&work.plan);
-    let mut tried = Vec::new();
-    let mut draw = Draw::new(work, 0);
+    let limit = Instant::now() + Duration::from_secs_f64(work.plan.draws_s);
     let captured = work.capture.as_ref().map(Capture::first_events);
-    for (number, recipe) in work.transactions.iter().enumerate() {
-        if let Some(events) = &captured {
-            // each transaction of a capture has one statement, its class
-            let Some(values) = recipe.statements.first().and_then(|class| events[*class].as_ref()) else {
-                continue;
+    let mut tried = Vec::new();
+    let mut idle = None;
+    for number in 0..work.plan.draws {
+        for (transaction, recipe) in work.transactions.iter().enumerate() {
+            if number > 0 && Instant::now() > limit {
+                return Ok(tried);
+            }
+            // a client for each number: its values depend on nothing else
+            let mut draw = Draw::new(work, number);
+            if let Some(events) = &captured {
+                // each transaction of a capture has one statement, its class
+                let Some(values) = recipe.statements.first().and_then(|class| events[*class].as_ref()) else {
+                    continue;
+                };
+                draw.captured(values);
+            }
+            let mut conversation = match idle.take() {
+                Some(conversation) => conversation,
+                None => Conversation::<P>::open(work, &opening)?,
             };
-            draw.captured(values);
+            let from = tried.len();
+            conversation.transaction(work, recipe, &mut draw, transaction, &mut tried)?;
+            let failed = tried[from..].iter().any(|one| !one.code.is_empty());
+            tried[from..].iter_mut().for_each(|one| one.draw = number);
+            if failed || captured.is_some() {
+                let _ = conversation.transport.write_all(P::FAREWELL);
+            } else {
+                idle = Some(conversation);
+            }
         }
-        let mut conversation = Conversation::<P>::open(work, &opening)?;
-        let mut failure = conversation.control(Control::Begin);
-        if let Some(error) = answer(&failure) {
-            let ServerError { code, message } = error;
-            tried.push(Tried {
-                transaction: number,
-                statement: None,
-                took_ns: 0,
-                code,
-                message,
-                value: None,
-            });
-        }
-        let mut walk = Walk::default();
-        draw.begin(work, number);
-        let mut since_ns = now_ns();
-        while matches!(failure, Ok(None)) {
-            let statement = match walk.step(work, recipe, &mut draw) {
-                Ok(Move::Statement) => {
-                    failure = conversation.statement(work, &mut draw);
-                    recipe.statement_at(walk.at)
-                }
-                Ok(Move::Rollback | Move::End) => break,
-                Ok(Move::Begin | Move::Commit | Move::Wait { .. }) => continue,
-                Err(cause) => {
-                    failure = Ok(Some(step_failed(&cause)));
-                    None
-                }
-            };
-            let took_ns = now_ns() - since_ns;
-            since_ns += took_ns;
-            let ServerError { code, message } = answer(&failure).unwrap_or_default();
-            let value = if code.is_empty() { given(work, &draw) } else { None };
-            tried.push(Tried { transaction: number, statement, took_ns, code, message, value });
-        }
-        if failure.is_ok() {
-            // an open transaction ends with its connection as well
-            let _ = conversation.control(Control::Rollback);
-        }
+    }
+    if let Some(mut conversation) = idle {
         let _ = conversation.transport.write_all(P::FAREWELL);
     }
     Ok(tried)
@@ -89,41 +76,108 @@ fn given(work: &Work, draw: &Draw) -> Option<String> {
 }
 
 /// The server's error, or how the connection ended.
-fn answer(failure: &io::Result<Option<ServerError>>) -> Option<ServerError> {
-    let cause = match failure {
-        Ok(error) => return error.clone(),
+fn answer(reply: io::Result<Reply>) -> Option<ServerError> {
+    let cause = match reply {
+        Ok(reply) => return reply.error,
         Err(cause) => cause,
     };
     let late = matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);
     let code = if late { "deadline" } else { "connection" };
-    Some(ServerError { code: code.into(), message: explain(cause) })
+    Some(ServerError { code: code.into(), message: explain(&cause) })
 }
 
 impl<P: Protocol> Conversation<P> {
     fn open(work: &Work, opening: &Opening) -> Result<Self, LoadError> {
-        let mut transport =
-            opening.open::<P>(Instant::now() + Duration::from_secs_f64(work.plan.connect_s))?;
-        let limit = Instant::now() + Duration::from_secs_f64(work.plan.deadline_ms / 1e3);
-        transport.set_limit(Some(limit)).map_err(|cause| LoadError::Connect {
-            address: opening.server.address(),
-            cause: explain(&cause),
-        })?;
-        Ok(Self { transport, dialogue: P::Dialogue::new(work), out: Vec::new(), buffer: vec![0; 1 << 16] })
+        let transport = opening.open::<P>(Instant::now() + Duration::from_secs_f64(work.plan.connect_s))?;
+        let mut dialogue = P::Dialogue::new(work);
+        dialogue.examine();
+        Ok(Self { transport, dialogue, out: Vec::new(), buffer: vec![0; 1 << 16] })
     }
 
-    fn control(&mut self, control: Control) -> io::Result<Option<ServerError>> {
+    /// One transaction, rolled back.
+    fn transaction(
+        &mut self,
+        work: &Work,
+        recipe: &Recipe,
+        draw: &mut Draw,
+        transaction: usize,
+        tried: &mut Vec<Tried>,
+    ) -> Result<(), LoadError> {
+        let limit = Instant::now() + Duration::from_secs_f64(work.plan.deadline_ms / 1e3);
+        self.transport.set_limit(Some(limit)).map_err(|cause| LoadError::Connect {
+            address: work.plan.server.address(),
+            cause: explain(&cause),
+        })?;
+        let begun = self.control(Control::Begin);
+        // without autocommit the first statement begins a transaction
+        let mut open = false;
+        let begins = begun.as_ref().is_ok_and(|reply| !reply.autocommit);
+        let mut failure = answer(begun);
+        if let Some(ServerError { code, message }) = failure.clone() {
+            tried.push(Tried { transaction, code, message, ..Tried::default() });
+        }
+        let mut walk = Walk::default();
+        draw.begin(work, transaction);
+        let mut since_ns = now_ns();
+        let mut ended = false;
+        while failure.is_none() && !ended {
+            let mut done = Tried { transaction, ..Tried::default() };
+            match walk.step(work, recipe, draw) {
+                Ok(Move::Statement) => {
+                    open |= begins;
+                    done.statement = recipe.statement_at(walk.at);
+                    failure = self.statement(work, draw, &mut done);
+                }
+                Ok(Move::End) if open && work.capture.is_none() => {
+                    failure = Some(ServerError { code: OPEN.into(), message: NOT_ENDED.into() });
+                }
+                Ok(Move::Rollback | Move::End) => ended = true,
+                Ok(Move::Begin) => open = true,
+                Ok(Move::Commit) => open = false,
+                Ok(Move::Wait { .. }) => {}
+                Err(cause) => failure = Some(step_failed(&cause)),
+            }
+            done.took_ns = now_ns() - since_ns;
+            since_ns += done.took_ns;
+            if done.statement.is_some() && failure.is_none() {
+                done.value = given(work, draw);
+                tried.push(done);
+            } else if let Some(error) = &failure {
+                let ServerError { code, message } = error.clone();
+                tried.push(Tried { code, message, ..done });
+            }
+        }
+        // an open transaction ends with its connection as well
+        let _ = self.control(Control::Rollback);
+        Ok(())
+    }
+
+    fn control(&mut self, control: Control) -> io::Result<Reply> {
         self.dialogue.control(control, &mut self.out);
+        if self.out.is_empty() {
+            // the protocol has no transactions
+            return Ok(Reply {
+                in_transaction: false,
+                autocommit: true,
+                error: None,
+                effect: Effect::default(),
+            });
+        }
         self.exchange()
     }
 
     /// The statement that was drawn, and the values that its rows give.
-    fn statement(&mut self, work: &Work, draw: &mut Draw) -> io::Result<Option<ServerError>> {
+    fn statement(&mut self, work: &Work, draw: &mut Draw, done: &mut Tried) -> Option<ServerError> {
         self.dialogue.begin(work, draw, &mut self.out);
-        let mut failure = None;
+        let (mut failure, mut effect) = (None, Effect::default());
         loop {
-            let error = self.exchange()?;
-            failure = failure.or(error);
-            if self.dialogue.go_on(work, draw, failure.is_some(), &mut self.out) == Next::Done {
+            let reply = self.exchange();
+            if let Ok(reply) = &reply {
+                effect.add(reply.effect);
+            }
+            let broken = reply.is_err();
+            failure = failure.or(answer(reply));
+            if broken || self.dialogue.go_on(work, draw, failure.is_some(), &mut self.out) == Next::Done {
                 break;
             }
         }
@@ -132,11 +186,14 @@ impl<P: Protocol> Conversation<P> {
         {
             failure = Some(step_failed(&cause));
         }
-        Ok(failure)
+        let counts = done.statement.is_some_and(|statement| work.plan.statements[statement].counts);
+        done.rows = effect.rows.filter(|_| counts);
+        done.digest = self.dialogue.digest();
+        failure
     }
 
     /// Sends what stands in `out` and takes the whole reply.
-    fn exchange(&mut self) -> io::Result<Option<ServerError>> {
+    fn exchange(&mut self) -> io::Result<Reply> {
         self.transport.write_all(&self.out)?;
         self.transport.flush()?;
         self.out.clear();
@@ -154,8 +211,7 @@ impl<P: Protocol> Conversation<P> {
                 copies = true;
             }
             if let Some(reply) = found {
-                let error = if copies { Some(copy_refused()) } else { reply.error };
-                return Ok(error);
+                return Ok(if copies { Reply { error: Some(copy_refused()), ..reply } } else { reply });
             }
         }
     }

@@ -10,6 +10,8 @@ use steelyard_engine::phase::{Phase, phases};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::record::counts::{Count, KindRecord, Lost};
+use crate::record::digest::Digest;
+use crate::record::executed::{Executed, Marks};
 
 /// Counts of a diagnostic phase, which is not measured.
 pub struct Aside {
@@ -26,11 +28,19 @@ pub struct Inspected {
     pub value: f64,
 }
 
+/// Code of a transaction that ends with the server still in one.
+pub const OPEN: &str = "open";
+
 /// A statement that was tried; transaction and statement by number, none: between statements. The code is
-/// empty where it succeeded. value: the first one that its rows gave, as text.
+/// empty where it succeeded. value: the first one that its rows gave to the steps, as text.
+#[derive(Default)]
 pub struct Tried {
+    pub draw: usize,
     pub transaction: usize,
     pub statement: Option<usize>,
+    /// None: it has no such number.
+    pub rows: Option<u64>,
+    pub digest: Digest,
     pub took_ns: u64,
     pub code: String,
     pub message: String,
@@ -47,9 +57,16 @@ pub fn tried_columns(tried: &[Tried], plan: &Plan) -> Value {
             json!(one.code),
             json!(one.message),
             json!(one.value),
+            json!(one.draw),
+            json!(one.rows),
+            json!(format!("{:016x}", one.digest.sum)),
+            // a single row is an aggregate: its numbers are compared
+            json!((one.rows == Some(1)).then_some(&one.digest.first)),
         ]
     });
-    columns(["transaction", "statement", "took_ns", "code", "message", "value"], rows)
+    let names =
+        ["transaction", "statement", "took_ns", "code", "message", "value", "draw", "rows", "digest", "row"];
+    columns(names, rows)
 }
 
 /// The result of a run.
@@ -92,6 +109,8 @@ impl Outcome {
             "latency": self.latency(&names),
             "clients": self.clients(),
             "transactions": self.transactions(plan),
+            "executions": self.executions(plan),
+            "marks": self.marks(plan),
             "errors": self.errors(),
             "notices": columns(["code", "text"], notices),
             "inspect": columns(["client", "name", "metric", "value"], inspect),
@@ -184,6 +203,41 @@ impl Outcome {
         columns(
             ["point", "transaction", "count", "errors", "retries", "rolled_back", "code", "message"],
             rows,
+        )
+    }
+
+    fn executions(&self, plan: &Plan) -> Value {
+        let mut rows = Vec::new();
+        for (point, records) in self.points() {
+            for (number, statement) in plan.statements.iter().enumerate() {
+                let mut all = Executed::default();
+                records.iter().for_each(|record| all.merge(&record.executed[number]));
+                let known = |sum: u64| (all.counted > 0).then_some(sum);
+                // within a process nothing is received
+                let bytes = plan.sqlite.is_none().then_some(all.bytes);
+                rows.push([
+                    json!(point),
+                    json!(statement.name),
+                    json!(all.executions),
+                    json!(known(all.rows)),
+                    json!(known(all.empty)),
+                    json!(bytes),
+                ]);
+            }
+        }
+        columns(["point", "statement", "executions", "rows", "empty", "bytes"], rows)
+    }
+
+    fn marks(&self, plan: &Plan) -> Value {
+        let mut all = Marks::default();
+        self.records.iter().flatten().for_each(|record| all.merge(&record.marks));
+        let rows = all.rows().filter(|(statement, ..)| plan.statements[*statement].counts);
+        columns(
+            ["statement", "execution", "clients", "rows", "empty"],
+            rows.map(|(statement, execution, mark)| {
+                let name = &plan.statements[statement].name;
+                [json!(name), json!(execution), json!(mark.clients), json!(mark.rows), json!(mark.empty)]
+            }),
         )
     }
 

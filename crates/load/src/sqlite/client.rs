@@ -11,11 +11,13 @@ use steelyard_engine::usage::usage;
 
 use super::state::PointState;
 use super::statements::{Statements, code_of};
+use crate::client::NOT_ENDED;
 use crate::error::LoadError;
 use crate::io::poll::no_timer_slack;
 use crate::plan::schedule::think_ns;
 use crate::plan::sqlite::Begin;
 use crate::progress::Live;
+use crate::record::executed::{Effect, Executed};
 use crate::record::{Ending, Record, Window};
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
@@ -35,6 +37,9 @@ struct Client<'a> {
     draw: Draw,
     pauses: SmallRng,
     record: Record,
+    effects: Vec<(usize, Effect)>,
+    /// By statement, since the client began.
+    executed: Vec<Executed>,
     /// Deadline at which SQLite interrupts the statement.
     limit_ns: Arc<AtomicU64>,
     deadline_ns: u64,
@@ -96,6 +101,8 @@ impl<'a> Client<'a> {
                 &work.plan.timed_kinds(),
                 std::iter::once(number),
             ),
+            effects: Vec::new(),
+            executed: vec![Executed::default(); work.templates.len()],
             limit_ns,
             deadline_ns: (work.plan.deadline_ms * 1e6) as u64,
             window,
@@ -144,11 +151,13 @@ impl<'a> Client<'a> {
             }
             at = Some(statement);
             self.draw.statement(self.work, statement);
-            outcome = self.statements.execute(&self.draw);
+            let effect = self.statements.execute(&self.draw);
             let begin_ns = std::mem::replace(&mut now, now_ns());
-            if outcome.is_ok() {
+            if let Ok(effect) = effect {
+                self.effects.push((statement, effect));
                 self.record.statement_done(statement, now, now - begin_ns);
             }
+            outcome = effect.map(|_| ());
         }
         if recipe.begin && outcome.is_ok() {
             at = None;
@@ -156,7 +165,8 @@ impl<'a> Client<'a> {
             let begin_ns = std::mem::replace(&mut now, now_ns());
             self.control_done(&outcome, 1, now, now - begin_ns);
         }
-        if !self.connection.is_autocommit() {
+        let open = !self.connection.is_autocommit();
+        if open {
             // a failed statement may or may not have ended the transaction
             self.limit_ns.store(u64::MAX, Ordering::Relaxed);
             let _ = self.rollback.raw_execute();
@@ -166,13 +176,18 @@ impl<'a> Client<'a> {
         }
         let ending = Ending { client: 0, transaction: kind, begin_ns: start_ns, now_ns: now };
         match outcome {
-            Ok(()) if now - start_ns <= self.deadline_ns => self.record.transaction_done(ending),
+            Ok(()) if open => self.record.failed(ending, None, "step", NOT_ENDED),
+            Ok(()) if now - start_ns <= self.deadline_ns => {
+                self.record.executed(ending, &mut self.executed, self.effects.drain(..));
+                self.record.transaction_done(ending);
+            }
             Ok(()) => {
                 let cause = "it took longer than workload.deadline_ms";
                 self.record.failed(ending, at, "deadline", cause);
             }
             Err(error) => self.record.failed(ending, at, &code_of(&error), &error.to_string()),
         }
+        self.effects.clear();
         now
     }
 

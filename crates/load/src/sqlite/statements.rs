@@ -2,10 +2,12 @@
 
 use std::hint::black_box;
 
-use rusqlite::types::Null;
+use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Error, PrepFlags, Statement, ffi};
 
 use crate::plan::Handle;
+use crate::record::digest::Digest;
+use crate::record::executed::Effect;
 use crate::statements::draw::Draw;
 use crate::statements::value::{Kind, Value};
 use crate::statements::work::Work;
@@ -17,6 +19,8 @@ pub struct Statements<'a> {
     named: Vec<Vec<Option<Statement<'a>>>>,
     /// Prepared and never finalised while the client is there.
     left: Vec<Statement<'a>>,
+    /// Of all rows, in a trial.
+    pub digest: Option<Digest>,
     text: Vec<u8>,
 }
 
@@ -29,32 +33,39 @@ impl<'a> Statements<'a> {
             connection,
             named: (0..named).map(|_| (0..texts).map(|_| None).collect()).collect(),
             left: Vec::new(),
+            digest: None,
             text: Vec::with_capacity(256),
         }
     }
 
     /// Executes the statement that was drawn, and fetches all its rows.
-    pub fn execute(&mut self, draw: &Draw) -> Result<(), Error> {
+    pub fn execute(&mut self, draw: &Draw) -> Result<Effect, Error> {
         let (statement, tag) = (draw.statement, draw.tag as usize);
-        match self.work.plan.handle {
+        let returned = match self.work.plan.handle {
             Handle::Named => {
                 if self.named[statement][tag].is_none() {
                     let prepared = self.prepare(draw, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
                     self.named[statement][tag] = Some(prepared);
                 }
                 let kept = self.named[statement][tag].as_mut();
-                kept.map_or(Ok(()), |statement| step(statement, draw.bound(self.work)))
+                kept.map_or(Ok(None), |statement| {
+                    step(statement, draw.bound(self.work), self.digest.as_mut())
+                })
             }
             Handle::Left => {
                 let mut prepared = self.prepare(draw, PrepFlags::empty())?;
-                let outcome = step(&mut prepared, draw.bound(self.work));
+                let outcome = step(&mut prepared, draw.bound(self.work), self.digest.as_mut());
                 self.left.push(prepared);
                 outcome
             }
             Handle::None | Handle::Unnamed | Handle::PerUse => {
-                step(&mut self.prepare(draw, PrepFlags::empty())?, draw.bound(self.work))
+                let mut prepared = self.prepare(draw, PrepFlags::empty())?;
+                step(&mut prepared, draw.bound(self.work), self.digest.as_mut())
             }
-        }
+        }?;
+        let counts = self.work.plan.statements[statement].counts;
+        let rows = counts.then(|| returned.unwrap_or_else(|| self.connection.changes()));
+        Ok(Effect { rows, bytes: 0 })
     }
 
     fn prepare(&mut self, draw: &Draw, flags: PrepFlags) -> Result<Statement<'a>, Error> {
@@ -65,8 +76,12 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Binds, fetches the rows with their columns, and resets.
-fn step<'v>(statement: &mut Statement, values: impl Iterator<Item = &'v Value>) -> Result<(), Error> {
+/// Binds, fetches the rows with their columns, and resets; how many there were. None: it returns no rows.
+fn step<'v>(
+    statement: &mut Statement,
+    values: impl Iterator<Item = &'v Value>,
+    mut digest: Option<&mut Digest>,
+) -> Result<Option<u64>, Error> {
     // to SQLite `$1` is a name; it numbers names by first occurrence, as the template does
     for (index, value) in values.enumerate() {
         match value.kind {
@@ -81,13 +96,30 @@ fn step<'v>(statement: &mut Statement, values: impl Iterator<Item = &'v Value>) 
         }
     }
     let columns = statement.column_count();
+    let mut count = 0;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
+        count += 1;
         for column in 0..columns {
-            black_box(row.get_ref(column)?);
+            let value = black_box(row.get_ref(column)?);
+            if let Some(digest) = &mut digest {
+                take(digest, value);
+            }
+        }
+        if let Some(digest) = &mut digest {
+            digest.end_row();
         }
     }
-    Ok(())
+    Ok((columns > 0).then_some(count))
+}
+
+fn take(digest: &mut Digest, value: ValueRef) {
+    match value {
+        ValueRef::Null => digest.value(None),
+        ValueRef::Integer(number) => digest.value(Some(number.to_string().as_bytes())),
+        ValueRef::Real(number) => digest.value(Some(number.to_string().as_bytes())),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => digest.value(Some(bytes)),
+    }
 }
 
 /// Names of extended result codes: https://www.sqlite.org/rescode.html

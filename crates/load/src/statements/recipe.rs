@@ -18,8 +18,6 @@ pub struct Recipe {
     pub statements: Vec<usize>,
     pub steps: Vec<Step>,
     pub begin: bool,
-    /// The plan gives its steps, so that what they leave open is only known at the end.
-    pub by_steps: bool,
     /// Values that its statements share, with their places: drawn once per transaction.
     pub values: Vec<(usize, Source)>,
     /// Places of the values that steps give: none has one when a transaction begins.
@@ -112,7 +110,6 @@ impl Recipe {
             statements,
             steps,
             begin: transaction.begin,
-            by_steps: !transaction.steps.is_empty(),
             values: values(transaction, &place_of),
             given,
             takes: takes_messages,

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use steelyard_engine::error::PlanError;
 
 use crate::plan::captured::Captured;
-use crate::plan::{Handle, Parameters, Statement};
+use crate::plan::statement::Statement;
+use crate::plan::{Handle, Parameters};
 use crate::statements::distributions::Source;
 use crate::statements::value::{Value, write_integer};
 

@@ -14,6 +14,8 @@ from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
 from steelyard.analysis.judgement.outcome import Outcome, Standing, standing
 from steelyard.analysis.judgement.precision import Precision
 from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.analysis.judgement.verdict import Verdict
+from steelyard.analysis.judgement.work import Difference
 from steelyard.declared_metrics import CostKind
 
 Better = Literal["higher", "lower", "neither"]
@@ -236,42 +238,6 @@ class StatementLatency:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The answer. winner is None when no option is shown to be better than all others.
-
-    outcome: "it depends" where other factors set the work, and the answer is one for each kind of it;
-    "trade-off" where the leader is better by one metric and worse by another (failures are one); "leaning"
-    where an answer rests on fewer than five blocks; "measured" where the study has one option.
-    headline: the winner and by how much, one sentence of at most 20 words without an interval. interval: that
-    of the headline, and the blocks behind it. consequence: what the answer costs or risks, or what is missing
-    for one. reasons: why, a sentence each.
-    ties: where there is no winner, the leading option and those that are not shown to differ from it.
-    """
-
-    outcome: Literal[
-        "winner",
-        "leaning",
-        "tie",
-        "trade-off",
-        "inconclusive",
-        "it depends",
-        "measured",
-        "nothing to compare",
-    ]
-    winner: str | None
-    headline: str
-    interval: str = ""
-    consequence: str = ""
-    reasons: tuple[str, ...] = ()
-    ties: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Headline, interval and consequence, those that there are."""
-        return tuple(line for line in (self.headline, self.interval, self.consequence) if line)
-
-
-@dataclass(frozen=True)
 class Judgement:
     """The whole analysis of one bundle. headlines: those of `metrics` that every report shows."""
 
@@ -295,6 +261,7 @@ class Judgement:
     win_map: tuple[WinMapCell, ...] = ()
     queries: tuple[QueryRow, ...] = ()
     statements: tuple[StatementLatency, ...] = ()
+    work: tuple[Difference, ...] = ()
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()
     scheduling: tuple[SchedulingRow, ...] = ()

@@ -11,6 +11,7 @@ from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Effect, WinMapCell
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
+from steelyard.analysis.validity.equal_work import WorkCheck
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.validity.pace import logs_of, unlike_pace
 from steelyard.analysis.verdict.costs import Costs
@@ -35,6 +36,7 @@ class Findings:
     win_map: Sequence[WinMapCell]
     gauges: Sequence[GaugeFinding]
     disturbed: Disturbed
+    work: WorkCheck
 
     @property
     def margin(self) -> str:

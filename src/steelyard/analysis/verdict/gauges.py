@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.headline import capitalised, fitting, joined

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.metrics.costs import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.verdict.findings import Findings

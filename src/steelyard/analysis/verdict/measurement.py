@@ -5,7 +5,8 @@ from __future__ import annotations
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Estimate, Metric, Verdict
+from steelyard.analysis.judgement.results import Estimate, Metric
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.metrics.run_metrics import foremost
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges

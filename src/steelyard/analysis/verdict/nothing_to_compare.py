@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges
 

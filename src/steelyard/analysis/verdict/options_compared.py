@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.kernel.profile import profile_reasons
 from steelyard.analysis.load.background import reports_beside
 from steelyard.analysis.verdict.factors import most_important_factor

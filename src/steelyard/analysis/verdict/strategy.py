@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.validity.servers import unlike_servers
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.harness_overhead import harness_overhead
 from steelyard.analysis.verdict.measurement import measurement
 from steelyard.analysis.verdict.nothing_to_compare import nothing_to_compare
 from steelyard.analysis.verdict.options_compared import options_compared
+from steelyard.analysis.verdict.unequal_work import unequal_work
 from steelyard.analysis.verdict.win_map import win_map
 
 Strategy = Callable[[Findings], Verdict]
@@ -26,6 +27,8 @@ def verdict(findings: Findings) -> Verdict:
 
 def _strategy(findings: Findings) -> Strategy:
     study = findings.evidence.study
+    if findings.work.differences:
+        return unequal_work
     if findings.win_map and len(study.factors) > 1:
         return win_map
     if study.subject.kind == "null":

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Verdict, WinMapCell
+from steelyard.analysis.judgement.results import WinMapCell
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges
 from steelyard.quantities import count, listed, percent, ratio, span_of

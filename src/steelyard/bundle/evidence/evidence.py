@@ -102,6 +102,8 @@ class Evidence:
         was repeated; used: they count nevertheless, as the repetition was disturbed more.
     data: what identifies the study's own data, by key of the workload: a file by its checksum.
     instruction_time: the clock counts instructions (of an emulated guest).
+    rehearsal: option, step, statement, answer, rows, draws, plan.
+    marks: run, statement, execution, clients, rows, empty: sums at each client's n-th execution.
     host_load: run, host, point, clients, transactions, errors, p50_ns, p99_ns: of each load host of a fleet.
     """
 
@@ -163,6 +165,12 @@ class Evidence:
     redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "used", "studies"))
     data: Mapping[str, str] = field(default_factory=dict[str, str])
     instruction_time: bool = False
+    rehearsal: Columns = field(
+        default_factory=lambda: _none("option", "step", "statement", "answer", "rows", "draws", "plan")
+    )
+    marks: Columns = field(
+        default_factory=lambda: _none("run", "statement", "execution", "clients", "rows", "empty")
+    )
     host_load: Columns = field(default_factory=lambda: _none("run", "host", "point"))
 
     def option(self, label: str) -> Option:

@@ -20,8 +20,9 @@ from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.laboratory import readers_of
 from steelyard.lab.machine.boots import BootNeeded
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.rehearsal.findings import Findings
+from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.limits import connections, open_files
+from steelyard.lab.rehearsal.same_work import DRAWS, compare
 from steelyard.lab.rehearsal.statements import session_key, texts_key, try_statements
 from steelyard.lab.run_parts import root_processes, target_of
 from steelyard.monitors import Reader, Target
@@ -29,10 +30,11 @@ from steelyard.monitors.sql.queries import queries_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting
 from steelyard.study.host_settings import host_settings
-from steelyard.study.plan import Option
+from steelyard.study.plan import Option, baseline
 from steelyard.subjects import Bench, Kind, Load, SharedSubject, Subject, SubjectFailed, started
 from steelyard.subjects.in_turns import servers_of
 from steelyard.subjects.rehearsal import accepted
+from steelyard.subjects.servers.by_address import written
 
 _MONITOR_S = 10.0
 
@@ -63,9 +65,14 @@ def rehearse(
         servers = servers_of(bench.options)
         for number in sorted(set(servers.values())):
             options = [option for option in bench.options if servers[option.label] == number]
-            _server(bench, kind, subjects[number % len(subjects)], options, host, in_turns, found)
+            subject = subjects[number % len(subjects)]
+            _server(bench, kind, subject, options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
+    compare(bench, found)
+    for option in bench.options:
+        for name in written([bench.works[option.label]]):
+            found.add(option, "write", name, "", 0)
     found.seconds = time.monotonic() - began_s
     return found
 
@@ -103,7 +110,8 @@ def _server(
     found: Findings,
 ) -> None:
     """One server, with the options that share it."""
-    study, tried = bench.study, set[str]()
+    study, draws = bench.study, 1 if host is None else DRAWS
+    tried: dict[str, Sequence[Row]] = {}
     loads: dict[str, Load] = {}
 
     def start(option: Option) -> Load:
@@ -131,12 +139,17 @@ def _server(
                     found.errors += connections(bench, kind, option, load, in_turns)
                     refuse_inconsistent(study, work, load, loaded=True)
                     _monitors(bench, kind, option, load, found)
-            if work.statements and (texts := session + texts_key(option, work)) not in tried:
-                tried.add(texts)
-                try:
-                    try_statements(bench, kind, option, loads[session], found)
-                except InputError as error:
-                    found.errors.append(error)
+            if not work.statements:
+                continue
+            try:
+                if (texts := session + texts_key(option, work)) not in tried:
+                    tried[texts] = ()
+                    tried[texts] = try_statements(bench, kind, option, loads[session], found, draws)
+                found.trials[option.label] = tried[texts]
+                if draws > 1 and option.label == baseline(study, bench.options):
+                    found.again = try_statements(bench, kind, option, loads[session], Findings(), draws)
+            except InputError as error:
+                found.errors.append(error)
     except BootNeeded as need:
         found.not_tried.append(f"server of {options[0].label}: {need}")
     except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *kind.driver_errors) as error:

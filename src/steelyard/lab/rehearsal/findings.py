@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,24 +12,32 @@ from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
 
+Row = Mapping[str, Any]
+
 _STEPS = ("server", "statement", "monitor", "host setting", "probe")
 
 
 @dataclass
 class Findings:
-    """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses."""
+    """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses.
+
+    trials: by option, each a row of `_core.load_trial`; again: of the baseline, a second time.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     errors: list[InputError] = field(default_factory=list[InputError])
     not_tried: list[str] = field(default_factory=list[str])
+    trials: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
+    again: Sequence[Row] = ()
     seconds: float = 0.0
 
     def add(
-        self, option: Option, step: str, name: str, answer: str, took_ns: int, plan: str | None = None
-    ) -> None:
+        self, option: Option, step: str, name: str, answer: str, took_ns: int, plan: str | None = None,
+        draws: int | None = None, rows: float | None = None,
+    ) -> None:  # fmt: skip
         """A row of the table. answer: '' where the step succeeded."""
         row = {"option": option.label, "step": step, "statement": name, "answer": answer}
-        self.rows.append({**row, "seconds": took_ns / 1e9, "plan": plan})
+        self.rows.append({**row, "seconds": took_ns / 1e9, "plan": plan, "draws": draws, "rows": rows})
 
     @property
     def tables(self) -> dict[str, Columns]:
@@ -43,7 +51,11 @@ class Findings:
         tried = [step for step, _ in {(row["step"], row["statement"]) for row in self.rows}]
         parts = [count(tried.count(step), step) for step in _STEPS if step in tried]
         yield "tried", f"{', '.join(parts) or 'nothing'}, in {self.seconds:.1f} s"
-        failed = [f"{row['step']} {row['statement']}: {row['answer']}" for row in self.rows if row["answer"]]
+        failed = [
+            f"{r['step']} {r['statement']}: {r['answer']}"
+            for r in self.rows
+            if r["answer"] and r["step"] in _STEPS
+        ]
         for name, texts in (("answers", failed), ("untried", self.not_tried)):
             if texts:
                 yield name, "; ".join(dict.fromkeys(texts))

@@ -6,6 +6,7 @@ The load engine sends them: texts, values and the way to send them are those of 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -15,7 +16,8 @@ from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.environment.redaction import redact_text
-from steelyard.lab.rehearsal.findings import Findings
+from steelyard.lab.rehearsal.findings import Findings, Row
+from steelyard.lab.rehearsal.same_work import DRAWS_S
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
@@ -27,11 +29,13 @@ from steelyard.subjects.drivers.connection import tried_by_driver
 from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, written
 from steelyard.workloads import Work
 
+_BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin and commit"
 # to connect, for each transaction
 _CONNECT_S = 15.0
 _WRITES = "25006"
-
-Row = Mapping[str, Any]
+_OPEN = "open"
+_BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
+_ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
 
 
 def session_key(option: Option) -> str:
@@ -46,30 +50,37 @@ def texts_key(option: Option, work: Work) -> str:
     return repr([keys.get(key) for key in ("handle", "text", "parameters")] + [*work.statements.values()])
 
 
-def try_statements(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
-    """Sends the statements of an option. Raises TimedOut, LoadError, SubjectFailed, InputError.
+def try_statements(
+    bench: Bench, kind: Kind, option: Option, load: Load, found: Findings, draws: int
+) -> Sequence[Row]:
+    """Sends the statements of an option; the answers are rows of `_core.load_trial`.
+
+    Raises TimedOut, LoadError, SubjectFailed, InputError.
 
     At an address without consent, statements that write are refused before they do.
     """
     study, work, server = bench.study, bench.works[option.label], load.server
     foreign, by_driver = study.subject.dsn is not None and server is not None, load.engine == "jdbc"
     if load.own_clock or not (load.engine == "load" or by_driver):
-        return
+        return ()
     if server is not None and server.protocol == "jdbc":
         found.not_tried.append("statements: not every JDBC driver has read-only transactions")
-        return
+        return ()
     if (reads := foreign and not study.subject.writes) and server is not None:
         refuse_writes(written([work]).values())
         load = replace(load, server=reading(server))
     plan = engine_plan(study, Slot(1, 1, option), work, load)
+    found.errors += _left_open(option, work, plan["transactions"])
     stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
     found.not_tried += [f"{name}, with its transaction: a roll back cannot undo it" for name in sorted(stay)]
     plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not _names(one) & stay]
     if not plan["transactions"]:
-        return
-    limit_s = len(plan["transactions"]) * (_CONNECT_S + option.workload.longest_s)
+        return ()
+    limit_s = len(plan["transactions"]) * (_CONNECT_S + option.workload.longest_s) + DRAWS_S
     plans = _plans(plan, kind.explain, limit_s) if kind.explain and not by_driver and server else {}
+    plan |= {"draws": draws, "draws_s": DRAWS_S}
     if option.workload.in_rounds:
+        plan["draws"] = 1
         plan["transactions"] = plan["transactions"][:1]
         # a round takes minutes, and the texts are ours
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
@@ -77,13 +88,18 @@ def try_statements(bench: Bench, kind: Kind, option: Option, load: Load, found: 
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
     for row in rows:
+        if row["draw"] and not row["code"]:
+            continue
         name, answer = row["statement"] or row["transaction"], f"{row['message']} ({row['code']})"
         answer = redact_text(answer, study) if row["code"] else ""
         found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
-    refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in kind.statement_errors)]
+    codes = (*kind.statement_errors, _OPEN)
+    refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in codes)]
     # a class of a capture is tried without its session, which it may need
     if not isinstance(option.workload, ReplayWorkload) or len(refused) > len(rows) / 2:
         found.errors += [_error(bench, kind, option, row) for row in refused]
+    # a round was explained alone
+    return () if option.workload.in_rounds else rows
 
 
 def _trial(plan: Row, limit_s: float) -> Mapping[str, Sequence[Any]]:
@@ -136,6 +152,20 @@ def _steps(steps: Iterable[Row]) -> Iterator[Row]:
             yield step
 
 
+def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Iterator[InputError]:
+    """Transactions that a statement of their own begins and none ends: nothing would be committed."""
+    for transaction in transactions:
+        begun = ""
+        for name in transaction.get("statements", ()):
+            for command in commands_of(work.statements[name].sql):
+                begun = name if _BEGINS.match(command) else "" if _ENDS.match(command) else begun
+        if begun:
+            name = transaction["name"]
+            text = f'option {option.label}: the transaction "{name}" never ends: "{begun}" begins it'
+            at = ("workload", "transactions", name)
+            yield InputError(text, _BEGIN_HINT, at)
+
+
 def _names(transaction: Row) -> set[str]:
     return {*transaction.get("statements", ()), *(step.get("name") for step in transaction.get("steps", ()))}
 
@@ -148,6 +178,9 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
     hint = ""
     workload = study.workload
     own = workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
+    if refused["code"] == _OPEN:
+        text = f'option {option.label}: {refused["message"]}, since autocommit is off: "{name}"'
+        return InputError(text, _BEGIN_HINT, ("workload",))
     if refused["code"] in kind.no_table:
         hint = (
             f"to make and fill the tables: steelyard data {bench.source} | {kind.client}"

@@ -22,6 +22,7 @@ CHIPS = {
     "it depends": "≠ it depends",
     "measured": "measured",
     "nothing to compare": "nothing to compare",
+    "unequal work": "⚠ not the same work",
 }
 
 

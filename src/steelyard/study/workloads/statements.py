@@ -34,6 +34,10 @@ class Statement(Strict):
         default=None, min_length=1, description="file that holds the text, from the folder of the study file"
     )
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
+    rows: Literal["equal", "may differ"] = Field(
+        default="equal",
+        description="under all options; may differ: an option may be ahead, and none wins",
+    )
     parameters: dict[str, Generator] = Field(
         default_factory=dict[str, Generator],
         description="generator by parameter: {kind = 'uniform', low = 1, high = 9}",

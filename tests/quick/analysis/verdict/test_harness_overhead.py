@@ -4,7 +4,7 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 
 NULL = study_of({"handle": ["A", "B"]}, subject={"kind": "null"})
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.study.plan import options
 
 TWO = study_of({"f": "AB"})

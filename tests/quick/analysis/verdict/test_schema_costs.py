@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Verdict
+from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.bundle.evidence.evidence import Evidence
 
 SCHEMAS = {

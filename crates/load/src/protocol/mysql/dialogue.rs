@@ -7,6 +7,7 @@ use super::rows::{Column, columns, take};
 use super::scanner::{Answer, Scanner};
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::record::digest::Digest;
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
@@ -42,6 +43,7 @@ impl protocol::Dialogue for Dialogue {
         let describe = draw.take.is_some_and(|take| self.columns[take].is_none());
         self.scanner.want(draw.take.map(|take| work.takes[take].row), describe);
         let handle = work.handle(draw.statement);
+        self.scanner.texts = handle == Handle::None;
         if handle == Handle::Named {
             let known = self.numbers[draw.statement][draw.tag as usize];
             if known != 0 {
@@ -91,6 +93,14 @@ impl protocol::Dialogue for Dialogue {
         take(wanted, columns, rows, work.handle(draw.statement) == Handle::None, draw)
     }
 
+    fn examine(&mut self) {
+        self.scanner.digest = Some(Digest::default());
+    }
+
+    fn digest(&mut self) -> Digest {
+        self.scanner.digest.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     fn control(&mut self, control: Control, out: &mut Vec<u8>) {
         self.scanner.want(None, false);
         self.close_used(out);
@@ -101,7 +111,12 @@ impl protocol::Dialogue for Dialogue {
     fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError> {
         let Some(ready) = self.scanner.feed(bytes)? else { return Ok(None) };
         self.answered = ready.statement;
-        Ok(Some(Reply { in_transaction: ready.in_transaction, error: ready.error }))
+        Ok(Some(Reply {
+            in_transaction: ready.in_transaction,
+            autocommit: ready.autocommit,
+            error: ready.error,
+            effect: ready.effect,
+        }))
     }
 
     fn last_error(&mut self) -> Option<ServerError> {

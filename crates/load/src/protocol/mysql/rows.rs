@@ -5,11 +5,20 @@
 use std::io::Write;
 
 use super::packets::read_length;
-use super::scanner::Rows;
 use crate::statements::draw::Draw;
 use crate::statements::program::Take;
 use crate::statements::scalar::Scalar;
 use crate::statements::value::Value;
+
+/// What is kept of a statement's rows.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub count: u64,
+    pub row: Vec<u8>,
+    /// Of the columns, where they are wanted.
+    pub definitions: Vec<Vec<u8>>,
+    pub describe: bool,
+}
 
 /// A column of a result.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,6 +85,18 @@ pub fn take(
     };
     let read = if texts { read_texts(&rows.row, columns, put) } else { read_binary(&rows.row, columns, put) };
     read.ok_or_else(|| "the row that gives values cannot be read, or is larger than 1 MiB".into())
+}
+
+/// Values of a row as texts, as far as it can be read; none: NULL. texts: the row is one of COM_QUERY.
+pub fn each_value(row: &[u8], columns: &[Column], texts: bool, mut take: impl FnMut(Option<&[u8]>)) {
+    let (mut value, mut text) = (Value::default(), Vec::new());
+    let put = |_: &[u8], set: &dyn Fn(&mut Value)| {
+        set(&mut value);
+        text.clear();
+        value.write(&mut text);
+        take((!value.is_null()).then_some(&text));
+    };
+    let _ = if texts { read_texts(row, columns, put) } else { read_binary(row, columns, put) };
 }
 
 fn read_texts(

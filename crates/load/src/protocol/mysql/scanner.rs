@@ -3,12 +3,16 @@
 use steelyard_engine::error::PlanError;
 
 use super::packets::{read_columns, read_error, read_length};
+use super::rows::{Column, Rows, columns, each_value};
 use crate::plan::steps::Row;
 use crate::protocol::ServerError;
 use crate::protocol::limits::check_length;
+use crate::record::digest::Digest;
+use crate::record::executed::Effect;
 
 const LONGEST: usize = 0xff_ffff;
 const IN_TRANSACTION: u16 = 1;
+const AUTOCOMMIT: u16 = 2;
 const MORE_RESULTS: u16 = 8;
 
 /// What the answer to a command looks like.
@@ -53,30 +57,27 @@ pub struct Scanner {
     parsed: bool,
     statement: u32,
     error: Option<ServerError>,
+    effect: Effect,
     /// Which row is kept; none: of no statement that gives values.
     wanted: Option<Row>,
     rows: Rows,
-}
-
-/// What is kept of a statement's rows.
-#[derive(Debug, Default)]
-pub struct Rows {
-    pub count: u64,
-    pub row: Vec<u8>,
-    /// Of the columns, where they are wanted.
-    pub definitions: Vec<Vec<u8>>,
-    pub describe: bool,
+    /// All rows, in a trial; texts: they are those of COM_QUERY.
+    pub digest: Option<Digest>,
+    pub texts: bool,
+    columns: Vec<Column>,
 }
 
 /// All awaited answers have ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ready {
     pub in_transaction: bool,
+    pub autocommit: bool,
     /// A statement is prepared, even when its execution failed.
     pub parsed: bool,
     /// Number that the server gave it.
     pub statement: u32,
     pub error: Option<ServerError>,
+    pub effect: Effect,
 }
 
 /// Only the first byte of a row is needed; the needed parts of other packets are within this.
@@ -110,6 +111,7 @@ impl Scanner {
     /// Scans bytes; returns the end of all awaited answers when they contain it.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
         let mut ready = None;
+        self.effect.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             if self.have < 4 {
                 let take = (4 - self.have).min(bytes.len());
@@ -126,8 +128,9 @@ impl Scanner {
                 self.kept.clear();
             }
             let take = self.left.min(bytes.len());
+            let keeps = self.wanted.is_some() || self.digest.is_some();
             let room = match self.part {
-                Part::Rows | Part::Definitions { .. } if self.wanted.is_some() => ROW_KEPT,
+                Part::Rows | Part::Definitions { .. } if keeps => ROW_KEPT,
                 Part::Rows if !self.may_end(bytes) => 1,
                 _ => KEPT,
             };
@@ -143,9 +146,11 @@ impl Scanner {
             if !continued && self.packet()? {
                 ready = Some(Ready {
                     in_transaction: self.status & IN_TRANSACTION != 0,
+                    autocommit: self.status & AUTOCOMMIT != 0,
                     parsed: std::mem::take(&mut self.parsed),
                     statement: self.statement,
                     error: self.error.take(),
+                    effect: std::mem::take(&mut self.effect),
                 });
             }
         }
@@ -169,12 +174,22 @@ impl Scanner {
                 Ok(self.answered())
             }
             (Part::First, Some(0)) if self.awaited[0] == Some(Answer::Prepared) => self.prepared(),
-            (Part::First, Some(0)) => self.ended(),
+            (Part::First, Some(0)) => {
+                let (changed, _) = read_length(&self.kept[1..]).ok_or_else(foreign)?;
+                self.counts(changed);
+                self.ended()
+            }
             (Part::First, Some(0xfb)) => {
                 Err(PlanError::new("server", "requests a local file: LOAD DATA LOCAL is not supported"))
             }
             (Part::First, Some(_)) => {
                 let columns = read_columns(&self.kept).ok_or_else(foreign)?;
+                self.counts(0);
+                self.columns.clear();
+                if self.digest.is_some() {
+                    self.rows.definitions.clear();
+                    self.rows.describe = true;
+                }
                 self.part = Part::Definitions { left: columns, rows: true };
                 Ok(false)
             }
@@ -195,6 +210,8 @@ impl Scanner {
             (Part::Rows, Some(0xfe)) if self.length < LONGEST => self.ended(),
             (Part::Rows, _) => {
                 self.rows.count += 1;
+                self.counts(1);
+                self.examine_row()?;
                 if self.wanted == Some(Row::Last) || self.rows.count == 1 {
                     std::mem::swap(&mut self.rows.row, &mut self.kept);
                 }
@@ -230,6 +247,20 @@ impl Scanner {
             return Ok(false);
         }
         Ok(self.answered())
+    }
+
+    fn examine_row(&mut self) -> Result<(), PlanError> {
+        let Some(digest) = &mut self.digest else { return Ok(()) };
+        if self.columns.is_empty() {
+            self.columns = columns(&self.rows.definitions).map_err(|_| foreign())?;
+        }
+        each_value(&self.kept, &self.columns, self.texts, |value| digest.value(value));
+        digest.end_row();
+        Ok(())
+    }
+
+    fn counts(&mut self, rows: u64) {
+        self.effect.add(Effect { rows: Some(rows), bytes: 0 });
     }
 
     fn answered(&mut self) -> bool {
@@ -287,7 +318,27 @@ mod tests {
         let mut scanner = Scanner::new(1 << 20);
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let ready = scanner.feed(&bytes).unwrap();
-        assert_eq!(ready, Some(Ready { in_transaction: true, parsed: true, statement: 9, error: None }));
+        let effect = Effect { rows: Some(2), bytes: bytes.len() as u64 };
+        assert_eq!(
+            ready,
+            Some(Ready {
+                in_transaction: true,
+                autocommit: false,
+                parsed: true,
+                statement: 9,
+                error: None,
+                effect
+            })
+        );
+    }
+
+    #[test]
+    fn a_change_counts_the_rows_that_the_server_names() {
+        let mut scanner = Scanner::new(1 << 20);
+        scanner.expect(Answer::Result, None);
+        let changed = packet(1, &[0, 3, 0, 2, 0, 0, 0]);
+        let ready = scanner.feed(&changed).unwrap().unwrap();
+        assert_eq!((ready.effect.rows, ready.in_transaction), (Some(3), false));
     }
 
     #[test]
@@ -331,7 +382,16 @@ mod tests {
                 found.extend(scanner.feed(&whole[from..to]).unwrap());
                 from = to;
             }
-            prop_assert_eq!(found, vec![Ready { in_transaction: true, parsed: false, statement: 0, error: None }]);
+            let effect = Effect { rows: Some(2), bytes: whole.len() as u64 };
+            let ready = Ready {
+                in_transaction: true,
+                autocommit: false,
+                parsed: false,
+                statement: 0,
+                error: None,
+                effect,
+            };
+            prop_assert_eq!(found, vec![ready]);
         }
 
         #[test]

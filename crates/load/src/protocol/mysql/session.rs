@@ -21,12 +21,14 @@ mod methods;
 
 use methods::{Secret, begin, more, without_end};
 
-/// Without it every answer would end in a packet more.
+/// FOUND_ROWS: an update counts the rows that it finds, as a JDBC driver does. Without DEPRECATE_EOF every answer
+/// would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_LONG_PASSWORD)
     .union(CapabilityFlags::CLIENT_TRANSACTIONS)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    .union(CapabilityFlags::CLIENT_FOUND_ROWS)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
 /// Requests of a login are short; so is the key for the password, since the time of encryption grows

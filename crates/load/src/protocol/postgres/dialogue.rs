@@ -7,6 +7,7 @@ use super::rows::{Column, columns, take};
 use super::scanner::Scanner;
 use crate::plan::Handle;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::record::digest::Digest;
 use crate::statements::draw::Draw;
 use crate::statements::value::write_integer;
 use crate::statements::work::Work;
@@ -116,6 +117,14 @@ impl protocol::Dialogue for Dialogue {
         take(wanted, self.columns[number].as_deref().unwrap_or_default(), rows, draw)
     }
 
+    fn examine(&mut self) {
+        self.scanner.digest = Some(Digest::default());
+    }
+
+    fn digest(&mut self) -> Digest {
+        self.scanner.digest.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     fn control(&mut self, control: Control, out: &mut Vec<u8>) {
         self.scanner.want(None);
         messages::query(out, |out| out.extend_from_slice(control.sql()));
@@ -124,7 +133,12 @@ impl protocol::Dialogue for Dialogue {
     fn feed(&mut self, bytes: &[u8]) -> Result<Option<Reply>, PlanError> {
         let Some(ready) = self.scanner.feed(bytes)? else { return Ok(None) };
         self.parsed = ready.parsed;
-        Ok(Some(Reply { in_transaction: ready.status != b'I', error: ready.error }))
+        Ok(Some(Reply {
+            in_transaction: ready.status != b'I',
+            autocommit: true,
+            error: ready.error,
+            effect: ready.effect,
+        }))
     }
 
     fn refuse_copy(&mut self, out: &mut Vec<u8>) -> bool {

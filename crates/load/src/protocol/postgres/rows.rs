@@ -2,10 +2,18 @@
 //!
 //! https://www.postgresql.org/docs/current/protocol-message-formats.html
 
-use super::scanner::Rows;
 use crate::statements::draw::Draw;
 use crate::statements::program::Take;
 use crate::statements::scalar::Scalar;
+
+/// What is kept of a statement's rows.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub count: u64,
+    /// Bodies of its DataRow and of the RowDescription, which is empty where the server sent none.
+    pub row: Vec<u8>,
+    pub description: Vec<u8>,
+}
 
 /// A column that becomes a value.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,6 +53,18 @@ pub fn columns(description: &[u8], wanted: &[(String, usize)]) -> Result<Vec<Col
     Ok(found)
 }
 
+/// Values of a DataRow's body, in text format, as far as it can be read; none: NULL.
+pub fn values(row: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
+    let mut rest = row.get(2..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let bytes = usize::try_from(i32::from_be_bytes(*length)).ok();
+        let (value, after) = after.split_at_checked(bytes.unwrap_or_default())?;
+        rest = after;
+        Some(bytes.map(|_| value))
+    })
+}
+
 /// Puts what the rows give in its places.
 pub fn take(wanted: &Take, columns: &[Column], rows: &Rows, draw: &mut Draw) -> Result<(), String> {
     if let Some(place) = wanted.rows {
@@ -53,23 +73,19 @@ pub fn take(wanted: &Take, columns: &[Column], rows: &Rows, draw: &mut Draw) -> 
     if rows.count == 0 {
         return Ok(());
     }
-    let foreign = || "the row that gives values cannot be read, or is larger than 1 MiB".to_string();
-    let (_, mut rest) = rows.row.split_at_checked(2).ok_or_else(foreign)?;
-    let mut number = 0;
-    while !rest.is_empty() {
-        let (length, after) = rest.split_first_chunk::<4>().ok_or_else(foreign)?;
-        let length = i32::from_be_bytes(*length);
-        let bytes = usize::try_from(length).ok();
-        let (value, after) = after.split_at_checked(bytes.unwrap_or_default()).ok_or_else(foreign)?;
+    let mut read = 0;
+    for (number, value) in values(&rows.row).enumerate() {
+        read += 1;
         for column in columns.iter().filter(|column| column.number == number) {
             let place = draw.place(column.place);
-            match bytes {
-                Some(_) => place.set_text(column.quoted).extend_from_slice(value),
+            match value {
+                Some(text) => place.set_text(column.quoted).extend_from_slice(text),
                 None => place.set(Scalar::Null),
             }
         }
-        rest = after;
-        number += 1;
+    }
+    if rows.row.get(..2) != Some(&u16::to_be_bytes(read)) {
+        return Err("the row that gives values cannot be read, or is larger than 1 MiB".into());
     }
     Ok(())
 }

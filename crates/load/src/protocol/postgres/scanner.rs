@@ -2,9 +2,12 @@
 
 use steelyard_engine::error::PlanError;
 
+use super::rows::{Rows, values};
 use crate::plan::steps::Row;
 use crate::protocol::ServerError;
 use crate::protocol::limits::{check_length, clipped};
+use crate::record::digest::Digest;
+use crate::record::executed::Effect;
 
 /// Reads a stream of replies in pieces of any size; keeps only errors.
 #[derive(Debug)]
@@ -17,18 +20,12 @@ pub struct Scanner {
     parsed: bool,
     copies: bool,
     error: Option<ServerError>,
+    effect: Effect,
     /// Which row is kept; none: of no statement that gives values.
     wanted: Option<Row>,
     rows: Rows,
-}
-
-/// What is kept of a statement's rows.
-#[derive(Debug, Default)]
-pub struct Rows {
-    pub count: u64,
-    /// Bodies of its DataRow and of the RowDescription, which is empty where the server sent none.
-    pub row: Vec<u8>,
-    pub description: Vec<u8>,
+    /// All rows, in a trial.
+    pub digest: Option<Digest>,
 }
 
 /// A reply that ends: ReadyForQuery came.
@@ -39,6 +36,7 @@ pub struct Ready {
     /// The statement is prepared, even when its execution failed.
     pub parsed: bool,
     pub error: Option<ServerError>,
+    pub effect: Effect,
 }
 
 /// The fields of an ErrorResponse, long ones cut.
@@ -57,8 +55,10 @@ impl Scanner {
             parsed: false,
             copies: false,
             error: None,
+            effect: Effect::default(),
             wanted: None,
             rows: Rows::default(),
+            digest: None,
         }
     }
 
@@ -83,6 +83,7 @@ impl Scanner {
     /// way per connection, so at most one reply ends in a piece.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<Option<Ready>, PlanError> {
         let mut ready = None;
+        self.effect.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             if self.left == 0 {
                 let take = (5 - self.have).min(bytes.len());
@@ -107,8 +108,8 @@ impl Scanner {
             } else {
                 let take = self.left.min(bytes.len());
                 let most = match self.head[0] {
-                    b'E' | b'Z' => KEPT,
-                    b'D' | b'T' if self.wanted.is_some() => ROW_KEPT,
+                    b'C' | b'E' | b'Z' => KEPT,
+                    b'D' | b'T' if self.wanted.is_some() || self.digest.is_some() => ROW_KEPT,
                     _ => 0,
                 };
                 self.kept.extend_from_slice(&bytes[..take.min(most.saturating_sub(self.kept.len()))]);
@@ -118,9 +119,14 @@ impl Scanner {
                     break;
                 }
             }
+            if let (b'D', Some(digest)) = (self.head[0], &mut self.digest) {
+                values(&self.kept).for_each(|value| digest.value(value));
+                digest.end_row();
+            }
             match self.head[0] {
                 // a notice of the first failure only: later ones in the same request follow from it
                 b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
+                b'C' => self.effect.add(Effect { rows: rows_of(&self.kept), bytes: 0 }),
                 b'1' => self.parsed = true,
                 b'G' => self.copies = true,
                 b'T' if self.wanted.is_some() => std::mem::swap(&mut self.rows.description, &mut self.kept),
@@ -133,7 +139,8 @@ impl Scanner {
                 b'Z' => {
                     let status = self.kept.first().copied().unwrap_or(b'I');
                     let parsed = std::mem::take(&mut self.parsed);
-                    ready = Some(Ready { status, parsed, error: self.error.take() });
+                    let effect = std::mem::take(&mut self.effect);
+                    ready = Some(Ready { status, parsed, error: self.error.take(), effect });
                 }
                 _ => {}
             }
@@ -151,6 +158,15 @@ impl Scanner {
     pub fn last_error(&mut self) -> Option<ServerError> {
         self.error.take()
     }
+}
+
+/// Of a CommandComplete's body: the number at the end of its tag, which only commands on rows have.
+///
+/// https://www.postgresql.org/docs/current/protocol-message-formats.html
+fn rows_of(body: &[u8]) -> Option<u64> {
+    let tag = body.strip_suffix(&[0])?;
+    let number = &tag[tag.iter().rposition(|byte| *byte == b' ')? + 1..];
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Fields of an ErrorResponse's body: a letter, a string, a zero; until a zero.
@@ -180,6 +196,8 @@ mod tests {
         for (kind, body) in [
             (b'1', &b""[..]),
             (b'D', b"\0\x01\0\0\0\x0212"),
+            (b'C', b"INSERT 0 7\0"),
+            (b'C', b"SET\0"),
             (b'E', b"SERROR\0C42P01\0Mno such table\0\0"),
             (b'Z', b"E"),
         ] {
@@ -203,7 +221,8 @@ mod tests {
                 from = to;
             }
             let error = ServerError { code: "42P01".into(), message: "no such table".into() };
-            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error) }]);
+            let effect = Effect { rows: Some(7), bytes: whole.len() as u64 };
+            prop_assert_eq!(found, vec![Ready { status: b'E', parsed: true, error: Some(error), effect }]);
         }
 
         #[test]

@@ -7,6 +7,7 @@ use steelyard_engine::error::PlanError;
 use super::commands::Command;
 use super::scanner::Scanner;
 use crate::protocol::{self, Control, Next, Reply, ServerError};
+use crate::record::executed::Effect;
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
@@ -59,7 +60,13 @@ impl protocol::Dialogue for Dialogue {
                 return Err(PlanError::new("server", "sends a reply that no command awaits"));
             }
             self.awaited -= 1;
-            self.replies.push_back(Reply { in_transaction: false, error: answer.error });
+            let effect = Effect { rows: Some(answer.elements), bytes: answer.bytes };
+            self.replies.push_back(Reply {
+                in_transaction: false,
+                autocommit: true,
+                error: answer.error,
+                effect,
+            });
         }
         Ok(self.replies.pop_front())
     }
@@ -100,6 +107,10 @@ mod tests {
         (dialogue, String::from_utf8(out).unwrap())
     }
 
+    fn effect(elements: u64, bytes: u64) -> Effect {
+        Effect { rows: Some(elements), bytes }
+    }
+
     #[test]
     fn commands_are_written_one_after_another_with_a_value_each() {
         let (_, out) = sent();
@@ -111,9 +122,20 @@ mod tests {
     fn replies_in_one_piece_are_taken_one_by_one() {
         let (mut dialogue, _) = sent();
         let first = dialogue.feed(b"$1\r\na\r\n-WRONGTYPE it is no text\r\n").unwrap().unwrap();
-        assert_eq!(first, Reply { in_transaction: false, error: None });
+        assert_eq!(
+            first,
+            Reply { in_transaction: false, autocommit: true, error: None, effect: effect(1, 7) }
+        );
         let error = ServerError { code: "WRONGTYPE".into(), message: "it is no text".into() };
-        assert_eq!(dialogue.further(), Some(Reply { in_transaction: false, error: Some(error) }));
+        assert_eq!(
+            dialogue.further(),
+            Some(Reply {
+                in_transaction: false,
+                autocommit: true,
+                error: Some(error),
+                effect: effect(0, 26)
+            })
+        );
         assert_eq!(dialogue.further(), None);
     }
 

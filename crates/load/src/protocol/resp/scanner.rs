@@ -18,6 +18,9 @@ pub struct Answer {
     pub error: Option<ServerError>,
     /// Content of a reply outside arrays, where the scanner keeps it.
     pub text: Vec<u8>,
+    /// The reply, or elements of the array that it is; those that are null do not count.
+    pub elements: u64,
+    pub bytes: u64,
 }
 
 /// What comes next.
@@ -71,7 +74,7 @@ impl Scanner {
                 State::Line | State::BulkEnd => self.take_line(bytes)?,
             };
             if ended && self.is_over() {
-                self.bytes = 0;
+                self.answer.bytes = std::mem::take(&mut self.bytes) as u64;
                 return Ok(Some(std::mem::take(&mut self.answer)));
             }
         }
@@ -119,9 +122,13 @@ impl Scanner {
         }
         let (kind, text) = line.split_first().ok_or_else(foreign)?;
         match kind {
-            b'+' => self.keep(text),
+            b'+' => {
+                self.found();
+                self.keep(text);
+            }
             b':' => {
                 integer(text)?;
+                self.found();
                 self.keep(text);
             }
             // an error within an array is part of an answer that did come
@@ -130,6 +137,7 @@ impl Scanner {
             b'$' => {
                 let Some(length) = length(text)? else { return Ok(true) };
                 self.check_rest(length)?;
+                self.found();
                 self.state = if length == 0 { State::BulkEnd } else { State::Bulk(length) };
                 return Ok(false);
             }
@@ -140,12 +148,18 @@ impl Scanner {
                     let cause = format!("sends arrays nested deeper than {DEPTH_MAX}");
                     return Err(PlanError::new("server", cause));
                 }
+                self.answer.elements += u64::from(self.open.len() == 1);
                 self.open.push(elements);
                 return Ok(false);
             }
             _ => return Err(foreign()),
         }
         Ok(true)
+    }
+
+    /// Something other than null.
+    fn found(&mut self) {
+        self.answer.elements += u64::from(self.open.len() <= 1);
     }
 
     /// An element ended: whether the reply did.
@@ -207,27 +221,47 @@ mod tests {
 
     const MOST: usize = 1 << 20;
 
-    /// The content of a stream, until its end or its first error.
-    fn read(scanner: &mut Scanner, mut bytes: &[u8], found: &mut Vec<Answer>) -> Result<(), String> {
+    type Said = (Option<ServerError>, Vec<u8>);
+
+    /// Error and text of the answers in a stream, until its end or its first error.
+    fn read(scanner: &mut Scanner, mut bytes: &[u8], found: &mut Vec<Said>) -> Result<(), String> {
         while let Some(answer) = scanner.feed(&mut bytes).map_err(|error| error.to_string())? {
-            found.push(answer);
+            found.push((answer.error, answer.text));
         }
         assert!(bytes.is_empty());
         Ok(())
     }
 
-    fn whole(bytes: &[u8]) -> (Vec<Answer>, Result<(), String>) {
+    fn whole(bytes: &[u8]) -> (Vec<Said>, Result<(), String>) {
         let mut found = Vec::new();
         let end = read(&mut Scanner::new(MOST, true), bytes, &mut found);
         (found, end)
     }
 
-    fn said(text: &[u8]) -> Answer {
-        Answer { error: None, text: text.to_vec() }
+    fn said(text: &[u8]) -> Said {
+        (None, text.to_vec())
     }
 
-    fn failed(code: &str, message: &str) -> Answer {
-        Answer { error: Some(ServerError { code: code.into(), message: message.into() }), text: Vec::new() }
+    fn failed(code: &str, message: &str) -> Said {
+        (Some(ServerError { code: code.into(), message: message.into() }), Vec::new())
+    }
+
+    #[test]
+    fn elements_that_are_not_null_count() {
+        for (stream, elements) in [
+            ("+OK\r\n", 1),
+            (":0\r\n", 1),
+            ("$0\r\n\r\n", 1),
+            ("$-1\r\n", 0),
+            ("*-1\r\n", 0),
+            ("*0\r\n", 0),
+            ("*3\r\n$-1\r\n$1\r\na\r\n$-1\r\n", 1),
+            ("*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", 2),
+            ("-ERR no\r\n", 0),
+        ] {
+            let answer = Scanner::new(MOST, false).feed(&mut stream.as_bytes()).unwrap().unwrap();
+            assert_eq!((answer.elements, answer.bytes), (elements, stream.len() as u64), "{stream:?}");
+        }
     }
 
     #[test]
@@ -300,7 +334,7 @@ mod tests {
     }
 
     /// Cut at these places, each within the stream.
-    fn in_pieces(stream: &[u8], cuts: Vec<usize>) -> (Vec<Answer>, Result<(), String>) {
+    fn in_pieces(stream: &[u8], cuts: Vec<usize>) -> (Vec<Said>, Result<(), String>) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % (stream.len() + 1)).collect();
         cuts.sort_unstable();
         cuts.push(stream.len());

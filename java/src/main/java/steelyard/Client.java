@@ -5,12 +5,14 @@ import java.util.concurrent.locks.LockSupport;
 
 /** One client: a session, a thread while there is load, and a loop of transactions. */
 class Client {
+    static final String NOT_ENDED = "the transaction ended without commit or rollback";
     private static final long RECONNECT_NS = 100_000_000;
     /** How long a client without a message waits until it looks again. */
     private static final long LOOK_NS = 1_000_000;
 
     final int number;
     final Draw draw;
+    final Executed executed;
     Record record;
     long reconnections;
     long lost;
@@ -38,6 +40,7 @@ class Client {
         this.number = number;
         this.work = work;
         draw = new Draw(work, number);
+        executed = new Executed(work);
         session = new Session(work, target, draw);
         pauses = SmallRandom.of(work.seed, number, 2);
         own = work.ownOf(number);
@@ -142,11 +145,13 @@ class Client {
     /** Executes the transaction once. False: it is to be executed again. */
     private boolean ended(int kind, Body body, int retries) {
         at = -1;
+        executed.begin();
         try {
             body.steps().run(this);
             if (session.isOpen()) {
-                throw new StepError("the transaction ended without commit or rollback");
+                throw new StepError(NOT_ENDED);
             }
+            executed.done(record.executed(beginNs));
             record.transactionDone(kind, beginNs, System.nanoTime());
             return true;
         } catch (SQLException | RuntimeException error) {
@@ -184,7 +189,7 @@ class Client {
     void statement(int statement, Take take) throws SQLException {
         at = statement;
         draw.statement(work.templates[statement]);
-        session.execute(statement, take);
+        executed.statement(statement, session.execute(statement, take));
         counted(statement);
         at = -1;
     }

@@ -72,6 +72,7 @@ final class Engine {
         for (int number = clients.size(); number < count; number++) {
             clients.add(new Client((int) work.share.number(number), work, target));
         }
+        report.marks(clients.subList(count, clients.size()));
         clients = new ArrayList<>(clients.subList(0, count));
         for (Client client : clients) {
             long from = System.nanoTime();

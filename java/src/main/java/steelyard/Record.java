@@ -39,6 +39,8 @@ final class Record {
     final long[] kindRolledBack;
     final String[] kindCode;
     final String[] kindMessage;
+    /** By statement: see Executed. */
+    final long[][] executed;
     final Map<String, Failures> errors = new TreeMap<>();
     long done;
     /** With those that run beside the others. */
@@ -72,6 +74,7 @@ final class Record {
         kindRolledBack = new long[kinds];
         kindCode = new String[kinds];
         kindMessage = new String[kinds];
+        executed = new long[work.templates.length][Executed.SUMS];
     }
 
     /** What was counted until now, of a turn that may be repeated; not what is kept for one stretch of load. */
@@ -89,6 +92,7 @@ final class Record {
         System.arraycopy(kindRolledBack, 0, same.kindRolledBack, 0, kindRolledBack.length);
         System.arraycopy(kindCode, 0, same.kindCode, 0, kindCode.length);
         System.arraycopy(kindMessage, 0, same.kindMessage, 0, kindMessage.length);
+        Arrays.setAll(same.executed, at -> executed[at].clone());
         errors.forEach((code, failures) -> same.errors.put(code, failures.copy()));
         same.done = done;
         same.clientDone = clientDone;
@@ -124,6 +128,11 @@ final class Record {
             second(beginNs)[number][0]++;
             took(number, endNs - beginNs);
         }
+    }
+
+    /** Where the statements of a transaction count that began then; null: it is not measured. */
+    long[][] executed(long beginNs) {
+        return window.measures(beginNs) ? executed : null;
     }
 
     void transactionDone(int kind, long beginNs, long endNs) {

@@ -27,14 +27,21 @@ final class Report {
     private long compiledNs;
     private long measuredNs;
     private List<Client> clients = List.of();
+    /** By statement, by execution: clients, rows, executions without a row. */
+    private final List<TreeMap<Long, long[]>> marks = new ArrayList<>();
 
     Report(Work work) {
         this.work = work;
+        for (Template unused : work.templates) {
+            marks.add(new TreeMap<>());
+        }
         table("phases", "point", "clients", "phase", "start_ns", "end_ns");
         table("throughput", "point", "second", "statement", "count", "errors");
         table("latency", "point", "statement", "count", "histogram_base64");
         table("clients", "point", "client", "transactions", "errors", "mean_ns", "p99_ns");
         table("transactions", "point", "transaction", "count", "errors", "retries", "rolled_back", "code", "message");
+        table("executions", "point", "statement", "executions", "rows", "empty", "bytes");
+        table("marks", "statement", "execution", "clients", "rows", "empty");
         table("errors", "point", "code", "count", "message");
         table("notices", "code", "text");
         table("inspect", "client", "name", "metric", "value");
@@ -124,6 +131,7 @@ final class Report {
             row("clients", point, of.get(at).number, record.clientDone, record.failed, meanNs, record.p99Ns());
         }
         kinds(point, records);
+        executions(point, records);
         Map<String, Record.Failures> errors = new TreeMap<>();
         for (Record record : records) {
             record.errors.forEach((code, failures) ->
@@ -133,6 +141,11 @@ final class Report {
     }
 
     ObjectNode result() {
+        marks(clients);
+        for (int statement = 0; statement < marks.size(); statement++) {
+            String name = work.templates[statement].name;
+            marks.get(statement).forEach((execution, sums) -> row("marks", name, execution, sums[0], sums[1], sums[2]));
+        }
         if (compiledNs > LOUD_SHARE * measuredNs) {
             row("notices", "jit", "the JVM's compilers used more than 10 % of a CPU in the measured time: measure for longer"
                     + " (plan.measure_s), so that it matters less");
@@ -150,6 +163,34 @@ final class Report {
 
     static String lostCause(List<Client> clients) {
         return clients.stream().map(client -> client.lostCause).filter(cause -> cause != null).findFirst().orElse(null);
+    }
+
+    /** By statement, over clients whose work is over. */
+    void marks(List<Client> left) {
+        for (int statement = 0; statement < work.templates.length; statement++) {
+            for (Client client : left) {
+                for (long[] mark : client.executed.marks(statement)) {
+                    long[] sums = marks.get(statement).computeIfAbsent(mark[0], unseen -> new long[3]);
+                    sums[0]++;
+                    sums[1] += mark[1];
+                    sums[2] += mark[2];
+                }
+            }
+        }
+    }
+
+    private void executions(int point, List<Record> records) {
+        for (int statement = 0; statement < work.templates.length; statement++) {
+            long[] sums = new long[Executed.SUMS];
+            for (Record record : records) {
+                for (int at = 0; at < sums.length; at++) {
+                    sums[at] += record.executed[statement][at];
+                }
+            }
+            Long rows = sums[1] > 0 ? sums[2] : null;
+            Long empty = sums[1] > 0 ? sums[3] : null;
+            row("executions", point, work.templates[statement].name, sums[0], rows, empty, null);
+        }
     }
 
     private void kinds(int point, List<Record> records) {

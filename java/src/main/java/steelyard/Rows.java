@@ -11,21 +11,29 @@ final class Rows {
     private int[] types;
     /** What was read, so that it is not removed as unused. */
     private long read;
+    /** Of all rows of the statement before, in a trial; else null. */
+    Digest digest;
 
-    /** take: the values that its rows give; null: none. */
-    void read(Statement statement, boolean hasRows, Take take, Draw draw) throws SQLException {
+    /** Rows returned or changed. take: the values that its rows give; null: none. */
+    long read(Statement statement, boolean hasRows, Take take, Draw draw) throws SQLException {
+        digest = digest == null ? null : new Digest();
         boolean more = hasRows;
-        while (more || statement.getUpdateCount() != -1) {
+        long rows = 0;
+        for (int changed = more ? 0 : statement.getUpdateCount(); more || changed != -1;) {
             if (more) {
                 try (ResultSet result = statement.getResultSet()) {
-                    all(result, take, draw);
+                    rows += all(result, take, draw);
                 }
             }
+            // some drivers say that it is not known
+            rows += Math.max(changed, 0);
             more = statement.getMoreResults();
+            changed = more ? 0 : statement.getUpdateCount();
         }
+        return rows;
     }
 
-    private void all(ResultSet result, Take take, Draw draw) throws SQLException {
+    private long all(ResultSet result, Take take, Draw draw) throws SQLException {
         if (types == null) {
             ResultSetMetaData columns = result.getMetaData();
             types = new int[columns.getColumnCount()];
@@ -44,6 +52,12 @@ final class Rows {
                 };
             }
             rows++;
+            if (digest != null) {
+                for (int at = 1; at <= types.length; at++) {
+                    digest.value(result.getString(at));
+                }
+                digest.endRow();
+            }
             if (take != null && (rows == 1 || take.last)) {
                 take.row(draw, result);
             }
@@ -51,6 +65,7 @@ final class Rows {
         if (take != null) {
             take.count(draw, rows);
         }
+        return rows;
     }
 
     long read() {

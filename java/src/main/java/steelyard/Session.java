@@ -17,6 +17,8 @@ final class Session {
     private Statement plain;
     private PreparedStatement[][] kept;
     private boolean autoCommit = true;
+    /** The connection commits each statement outside a transaction. */
+    private boolean commitsItself = true;
     /** A transaction was begun and has not ended. */
     private boolean open;
 
@@ -37,8 +39,21 @@ final class Session {
             plain.execute(sql);
         }
         kept = new PreparedStatement[work.templates.length][work.texts];
-        autoCommit = true;
+        commitsItself = connection.getAutoCommit();
+        autoCommit = commitsItself;
         open = false;
+    }
+
+    /** From now on the rows of every statement are digested. */
+    void examine() {
+        for (Rows one : rows) {
+            one.digest = new Digest();
+        }
+    }
+
+    /** Of the statement's rows before. */
+    Digest digest(int statement) {
+        return rows[statement].digest;
     }
 
     boolean isConnected() {
@@ -47,6 +62,10 @@ final class Session {
 
     boolean isOpen() {
         return open;
+    }
+
+    boolean commitsItself() {
+        return commitsItself;
     }
 
     void disconnect() {
@@ -115,11 +134,12 @@ final class Session {
         }
     }
 
-    /** The statement that was drawn; take: the values that its rows give, null: none. */
-    void execute(int number, Take take) throws SQLException {
-        if (!open) {
+    /** Rows of the statement that was drawn; take: the values that its rows give, null: none. */
+    long execute(int number, Take take) throws SQLException {
+        if (!open && commitsItself) {
             autoCommit(true);
         }
+        open |= !commitsItself;
         Template template = work.templates[number];
         if (work.handle == Work.Handle.NAMED) {
             PreparedStatement statement = kept[number][(int) draw.tag];
@@ -127,22 +147,22 @@ final class Session {
                 statement = connection.prepareStatement(text(template));
                 kept[number][(int) draw.tag] = statement;
             }
-            run(template, statement, number, take);
-        } else if (work.handle == Work.Handle.PER_USE) {
-            try (PreparedStatement statement = connection.prepareStatement(text(template))) {
-                run(template, statement, number, take);
-            }
-        } else {
-            rows[number].read(plain, plain.execute(text(template)), take, draw);
+            return run(template, statement, number, take);
         }
+        if (work.handle == Work.Handle.PER_USE) {
+            try (PreparedStatement statement = connection.prepareStatement(text(template))) {
+                return run(template, statement, number, take);
+            }
+        }
+        return rows[number].read(plain, plain.execute(text(template)), take, draw);
     }
 
-    private void run(Template template, PreparedStatement statement, int number, Take take) throws SQLException {
+    private long run(Template template, PreparedStatement statement, int number, Take take) throws SQLException {
         int[] bound = template.bound;
         for (int at = 0; at < bound.length; at++) {
             draw.values[bound[at]].bind(statement, at + 1);
         }
-        rows[number].read(statement, statement.execute(), take, draw);
+        return rows[number].read(statement, statement.execute(), take, draw);
     }
 
     private String text(Template template) {

@@ -14,6 +14,8 @@ final class Template {
     private static final String TAG = "{tag}";
 
     final String name;
+    /** Its executions return or change a number of rows. */
+    final boolean counts;
     /** Generators of the statement's own values, with their places. */
     final int[] ownPlaces;
     final Source[] sources;
@@ -30,6 +32,7 @@ final class Template {
 
     Template(JsonNode statement, List<String> given, boolean binds, Share share) {
         name = statement.path("name").asText();
+        counts = statement.path("counts").asBoolean(true);
         Map<String, JsonNode> generators = new TreeMap<>();
         statement.path("parameters").fields().forEachRemaining(one -> generators.put(one.getKey(), one.getValue()));
         List<String> names = new ArrayList<>();

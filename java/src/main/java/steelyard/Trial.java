@@ -7,49 +7,72 @@ import java.sql.SQLException;
 import java.util.Timer;
 import java.util.TimerTask;
 
-/** Every transaction once, each in a session of its own and rolled back: what the server answers. */
+/** Every transaction in a session of its own, rolled back: what the server answers. */
 final class Trial extends Client {
     private final Work work;
-    private final ObjectNode columns = Lines.JSON.createObjectNode();
+    private final ObjectNode columns;
     private int current;
     /** The error has its row. */
     private boolean told;
+    /** A transaction has begun, and nothing of its own ends it so far. */
+    private boolean dangles;
 
     /** Steps that roll back end the trial of their transaction. */
     private static final class Ended extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
 
-    private Trial(Work work, Target target) {
-        super(0, work, target);
+    /** number: of the draw, in place of a client's. */
+    private Trial(Work work, Target target, int number, ObjectNode columns) {
+        super(number, work, target);
         this.work = work;
-        for (String name : new String[] {"transaction", "statement", "took_ns", "code", "message"}) {
-            columns.putArray(name);
-        }
+        this.columns = columns;
+        session.examine();
     }
 
-    /** Columns transaction, statement, took_ns, code, message. */
+    /**
+     * Columns transaction, statement, took_ns, code, message, draw, rows, digest, row. All transactions once, then
+     * again with other values, as often as the plan's `draws` and `draws_s` say.
+     */
     static ObjectNode of(JsonNode plan) throws SQLException {
         Work work = new Work(plan);
-        Trial trial = new Trial(work, new Target(plan.path("jdbc")));
-        for (int kind = 0; kind < work.transactions.length; kind++) {
-            trial.attempt(kind);
+        Target target = new Target(plan.path("jdbc"));
+        ObjectNode columns = Lines.JSON.createObjectNode();
+        for (String name : new String[] {
+            "transaction", "statement", "took_ns", "code", "message", "draw", "rows", "digest", "row"
+        }) {
+            columns.putArray(name);
         }
-        return trial.columns;
+        long limitNs = System.nanoTime() + (long) (plan.path("draws_s").asDouble() * 1e9);
+        for (int number = 0; number < plan.path("draws").asInt(1); number++) {
+            Trial trial = new Trial(work, target, number, columns);
+            for (int kind = 0; kind < work.transactions.length; kind++) {
+                if (number > 0 && System.nanoTime() > limitNs) {
+                    return columns;
+                }
+                trial.attempt(kind);
+            }
+        }
+        return columns;
     }
 
     private void attempt(int kind) throws SQLException {
         current = kind;
         connect();
+        dangles = false;
         try {
+            boolean commitsItself = session.commitsItself();
             session.begin();
             draw.begin(work.transactions[kind], bodies[kind]);
             bodies[kind].steps().run(this);
+            if (dangles || !commitsItself && !work.transactions[kind].begins()) {
+                say(-1, 0, "open", NOT_ENDED, 0);
+            }
         } catch (Ended rolledBack) {
             // what follows would be another transaction
         } catch (SQLException | RuntimeException error) {
             if (!told) {
-                say(-1, 0, code(error), brief(error));
+                say(-1, 0, code(error), brief(error), 0);
             }
         }
         told = false;
@@ -62,10 +85,14 @@ final class Trial extends Client {
     }
 
     @Override
-    void begin() {}
+    void begin() {
+        dangles = true;
+    }
 
     @Override
-    void commit() {}
+    void commit() {
+        dangles = false;
+    }
 
     @Override
     void rollBack() {
@@ -88,24 +115,36 @@ final class Trial extends Client {
                 session.abort();
             }
         }, (long) work.deadlineMs);
+        long rows;
         try {
-            session.execute(statement, take);
+            rows = session.execute(statement, take);
         } catch (SQLException | RuntimeException error) {
-            say(statement, System.nanoTime() - beginNs, expired[0] ? "deadline" : code(error), brief(error));
+            say(statement, System.nanoTime() - beginNs, expired[0] ? "deadline" : code(error), brief(error), 0);
             told = true;
             throw error;
         } finally {
             limit.cancel();
         }
-        say(statement, System.nanoTime() - beginNs, "", "");
+        say(statement, System.nanoTime() - beginNs, "", "", rows);
     }
 
-    private void say(int statement, long tookNs, String code, String message) {
+    private void say(int statement, long tookNs, String code, String message, long rows) {
+        boolean counts = code.isEmpty() && work.templates[statement].counts;
+        Digest digest = counts ? session.digest(statement) : new Digest();
         column("transaction").add(work.transactions[current].name);
         column("statement").add(statement < 0 ? null : work.templates[statement].name);
         column("took_ns").add(tookNs);
         column("code").add(code);
         column("message").add(message);
+        column("draw").add(number);
+        column("rows").add(counts ? rows : null);
+        column("digest").add(String.format("%016x", digest.sum));
+        ArrayNode row = counts && rows == 1 ? column("row").addArray() : null;
+        if (row == null) {
+            column("row").addNull();
+        } else {
+            digest.first.forEach(row::add);
+        }
     }
 
     private ArrayNode column(String name) {

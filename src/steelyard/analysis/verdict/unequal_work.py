@@ -1,0 +1,57 @@
+"""The verdict where options did not do the same work: none of them wins."""
+
+from __future__ import annotations
+
+import re
+
+from steelyard.analysis.judgement.verdict import Verdict
+from steelyard.analysis.judgement.work import Difference
+from steelyard.analysis.validity.equal_work import WorkCheck
+from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.headline import fitting
+from steelyard.quantities import count, significant
+
+_DIGITS_MAX = 9
+# of PostgreSQL's plans and of MariaDB's
+_NODES = re.compile(r'"(?:Node Type|Relation Name|Index Name|table_name|access_type|key)": "([^"]+)"')
+
+
+def unequal_work(findings: Findings) -> Verdict:
+    """The foremost difference first, with both figures; then the others, and the server's plans."""
+    first, *others = findings.work.differences
+    said, wheres = difference(first), {one.option for one in findings.work.differences}
+    return Verdict(
+        "unequal work",
+        None,
+        fitting(f"Not the same work: {said}.", f"Not the same work: {first.statement} differs."),
+        f"Seen {first.seen}.",
+        f"No option wins: {count(len(wheres), 'option')} did other work than {first.baseline}, so figures of"
+        f' time do not compare. If it is meant: rows = "may differ" on the statement.',
+        tuple([f"{difference(one)} ({one.seen})." for one in others] + _plans(findings.work, first)),
+    )
+
+
+def difference(one: Difference) -> str:
+    """`look returns no rows under STAGE, 200 under LIVE`, fewer rows first."""
+    name, option, baseline = one.statement, one.option, one.baseline
+    if one.how == "ran out":
+        return f"{name} ran out under {option}: no row after {one.rows:,.0f} executions"
+    if one.how == "error":
+        return f"{name} fails under {option}, or under {baseline}, but not under both"
+    if one.how == "value":
+        return f"{name} returns other numbers under {option} than under {baseline}"
+    (few, where), (many, beside) = sorted(((one.rows, option), (one.baseline_rows, baseline)))
+    digits = next(
+        (n for n in range(3, _DIGITS_MAX) if significant(few, n) != significant(many, n)), _DIGITS_MAX
+    )
+    less = f"{significant(few, digits)} rows" if few else "no rows"
+    return f"{name} returns {less} under {where}, {significant(many, digits)} under {beside}"
+
+
+def _plans(work: WorkCheck, first: Difference) -> list[str]:
+    """How the server executes the statement, where it does so in two ways."""
+    labels = (first.option, first.baseline)
+    plans = [", ".join(_NODES.findall(work.plans.get((first.statement, label), ""))) for label in labels]
+    if not all(plans) or plans[0] == plans[1]:
+        return []
+    return [f"Plan of {first.statement}: {plans[0]} under {labels[0]}, {plans[1]} under {labels[1]}."]

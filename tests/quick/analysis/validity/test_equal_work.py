@@ -1,0 +1,136 @@
+"""Options that did not do the same work: no winner among them, by the first of three steps that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evidence import Truth, evidence_of, study_of
+from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement.work import Difference
+from steelyard.analysis.validity.equal_work import equal_work
+from steelyard.bundle.evidence.evidence import Evidence
+
+AB = {"tag": "AB"}
+CLIENTS = 4
+ENDS = (1, 2, 4, 8, 64, 1024)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]}
+
+
+def evidence(
+    rows_of: Mapping[str, Sequence[Sequence[tuple[int, int]]]],
+    *,
+    answers: Mapping[str, str] | None = None,
+    writes: bool = False,
+    errors: bool = False,
+) -> Evidence:
+    """A and B, of which B has 1.5 times the throughput. rows_of: by option and block the rows and empty
+    executions at each end; answers: of the rehearsal.
+    """
+    blocks = len(next(iter(rows_of.values())))
+    found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth(throughput_per_s=15_000.0)}, blocks=blocks)
+    runs = {
+        (o, b): r
+        for r, o, b in zip(*(found.runs[n].tolist() for n in ("run", "option", "block")), strict=True)
+    }
+    marks = [
+        {"run": runs[option, block], "statement": "look", "execution": end, "clients": CLIENTS,
+         "rows": rows, "empty": empty}
+        for option, by_block in rows_of.items()
+        for block, ends in enumerate(by_block, start=1)
+        for end, (rows, empty) in zip(ENDS, ends, strict=False)
+    ]  # fmt: skip
+    work = [
+        {"option": option, "step": "work", "statement": "look", "answer": answer, "rows": 3.0, "draws": 40,
+         "plan": None}
+        for option, answer in (answers or {"A": "", "B": ""}).items()
+    ]  # fmt: skip
+    work += [{**work[0], "step": "write"}] if writes else []
+    points = {**found.points, "errors": found.points["errors"] + 1} if errors else found.points
+    return replace(found, marks=table(marks), rehearsal=table(work), points=points)
+
+
+def same(rows: float = 1.0, empty: float = 0.0, ends: Sequence[int] = ENDS) -> list[tuple[int, int]]:
+    return [(round(CLIENTS * end * rows), round(CLIENTS * end * empty)) for end in ends]
+
+
+def differences(found: Evidence) -> tuple[Difference, ...]:
+    return equal_work(found).differences
+
+
+def test_equal_rows_leave_the_winner() -> None:
+    found = evidence({"A": [same()] * 6, "B": [same()] * 6})
+    assert not differences(found)
+    assert judge(found).verdict.winner == "B"
+
+
+@pytest.mark.parametrize("answer", ["rows", "value", "error"])
+def test_a_difference_in_the_rehearsal_outranks_the_winner(answer: str) -> None:
+    judgement = judge(evidence({"A": [same()] * 6, "B": [same()] * 6}, answers={"A": "", "B": answer}))
+    assert (judgement.verdict.outcome, judgement.verdict.winner) == ("unequal work", None)
+    assert [(one.how, one.statement, one.option) for one in judgement.work] == [(answer, "look", "B")]
+
+
+def test_other_texts_of_equal_rows_are_a_notice() -> None:
+    judgement = judge(evidence({"A": [same()] * 6, "B": [same()] * 6}, answers={"A": "", "B": "text"}))
+    assert judgement.verdict.winner == "B"
+    assert [notice.detail for notice in judgement.notices if notice.code == "work-text"] == ["look"]
+
+
+def test_one_row_less_in_reads_of_unchanged_data_is_other_work() -> None:
+    fewer = same()
+    fewer[-1] = (fewer[-1][0] - 1, 1)
+    (one,) = differences(evidence({"A": [same()] * 6, "B": [same()] * 5 + [fewer]}))
+    assert one.how == "rows" and one.rows < one.baseline_rows
+    # chance, writes or failures make such a difference possible
+    by_chance = {"A": "not reproducible", "B": "not reproducible"}
+    rows = {"A": [same()] * 6, "B": [same()] * 5 + [fewer]}
+    assert not differences(evidence(rows, answers=by_chance))
+    assert not differences(evidence(rows, writes=True))
+    assert not differences(evidence(rows, errors=True))
+
+
+def test_only_executions_that_both_reached_are_compared() -> None:
+    # B is faster and comes to values that A does not draw
+    beyond = same()
+    beyond[-1] = (0, 77)
+    assert not differences(evidence({"A": [same(ends=ENDS[:-1])] * 6, "B": [beyond] * 6}))
+
+
+def test_a_share_without_rows_shows_in_five_blocks() -> None:
+    chance = np.random.default_rng(1)
+    some = [same(rows=0.9 + x, empty=0.1 - x) for x in chance.normal(0, 0.001, 6)]
+    more = [same(rows=0.95 + x, empty=0.05 - x) for x in chance.normal(0, 0.001, 6)]
+    (one,) = differences(evidence({"A": some, "B": more}, writes=True))
+    assert one.how == "rows"
+    assert not differences(evidence({"A": some[:4], "B": more[:4]}, writes=True))
+    assert not differences(evidence({"A": some, "B": some[::-1]}, writes=True))
+
+
+def test_no_row_at_all_shows_in_one_block() -> None:
+    none = same(rows=0, empty=1)
+    (one,) = differences(evidence({"A": [same(rows=0.1, empty=0.9)], "B": [none]}, writes=True))
+    assert (one.rows, one.baseline_rows) == (0, pytest.approx(0.1, rel=0.01))
+    # two of 4,096 may be chance
+    rare = [(0, CLIENTS * end) for end in ENDS[:-1]] + [(2, 4094)]
+    assert not differences(evidence({"A": [rare], "B": [none]}, writes=True))
+
+
+def test_an_option_that_runs_out_of_rows_is_named_with_the_execution() -> None:
+    ended = [(CLIENTS * min(end, 64), CLIENTS * max(end - 64, 0)) for end in ENDS]
+    early = same(ends=ENDS[:-1])
+    (one,) = differences(evidence({"A": [early] * 2, "B": [ended] * 2}, writes=True))
+    assert (one.how, one.option, one.rows) == ("ran out", "B", CLIENTS * 64)
+
+
+def test_a_bundle_without_counts_says_so() -> None:
+    found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth()})
+    marks = {name: column[:0] for name, column in found.marks.items()}
+    assert [notice.code for notice in equal_work(replace(found, marks=marks)).notices] == ["work-not-checked"]
