@@ -39,15 +39,17 @@ class Progress(Protocol):
 class Laboratory:
     """State that all runs of a study share.
 
-    works: by option. subjects: one for each server that is up at the same time; in_turns: whether the
-    options of a block take turns. admit: called before the load with an option's label and the facts of its
-    server; raises InputError when the study cannot include that server. place: where the engines run.
+    works: by option. subjects: one for each server that is up at the same time; servers: their numbers, by
+    option. in_turns: whether the options of a block take turns. admit: called before the load with an
+    option's label and the facts of its server; raises InputError when the study cannot include that server.
+    place: where the engines run.
     """
 
     study: Study
     works: Mapping[str, Work]
     kind: Kind
     subjects: Sequence[Subject]
+    servers: Mapping[str, int]
     in_turns: bool
     placement: Placement
     host: Host

@@ -13,6 +13,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects import kind_of
 from steelyard.subjects.drivers.connection import IN_PROCESS, driven
+from steelyard.subjects.servers.by_address import written
 from steelyard.workloads import work_of
 
 # each has background processes of its own
@@ -33,11 +34,18 @@ def why_one_after_another(study: Study, options: Sequence[Option], free: Room | 
     return obstacle
 
 
-def servers_of(options: Sequence[Option]) -> Mapping[str, int]:
-    """The number of each option's server, from 0, by label.
-
-    Options share a server unless they differ in its programs, settings, schema or scheduling.
+def servers_of(study: Study, options: Sequence[Option], wrote: bool = False) -> Mapping[str, int]:
+    """The number of each option's server in turns, from 0, by label: as `distinct_servers`, but where options
+    write (wrote: the trial found it) each has its own. On shared data the second finds what the first left.
     """
+    own = kind_of(study).footprint is not None and study.subject.dsn is None
+    if own and (wrote or written(work_of(option.workload) for option in options)):
+        return {option.label: number for number, option in enumerate(options)}
+    return distinct_servers(options)
+
+
+def distinct_servers(options: Sequence[Option]) -> Mapping[str, int]:
+    """The number of each option's server, from 0: of other programs, settings, schema or scheduling."""
     numbers: dict[str, int] = {}
     found: dict[str, int] = {}
     for option in options:
@@ -51,7 +59,7 @@ def servers_of(options: Sequence[Option]) -> Mapping[str, int]:
 def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
     """Memory and disk that the servers of a block in turns take, estimated; nothing for one alone."""
     footprint = kind_of(study).footprint
-    servers = servers_of(options)
+    servers = servers_of(study, options)
     if footprint is None or len(set(servers.values())) < 2:
         return Room(0, 0)
     rooms: dict[int, list[Room]] = {}
@@ -73,7 +81,7 @@ def data_s(study: Study, options: Sequence[Option], in_turns: bool) -> float:
     The rehearsal starts each distinct server once, and makes the data of each version; in turns each further
     server makes its own.
     """
-    kind, servers = kind_of(study), len(set(servers_of(options).values()))
+    kind, servers = kind_of(study), len(set(servers_of(study, options).values()))
     if kind.footprint is None or study.subject.dsn is not None:
         return 0.0
     made = len({option.bindir for option in options}) + (servers - 1 if in_turns else 0)
@@ -104,7 +112,7 @@ def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> It
     }
     yield from (reason for reason, holds in reasons.items() if holds)
     yield from _of_host(options)
-    number = len(set(servers_of(options).values()))
+    number = len(set(servers_of(study, options).values()))
     if number > _SERVERS_MAX:
         yield f"more than {_SERVERS_MAX} servers would be up at the same time"
     elif number > 1:

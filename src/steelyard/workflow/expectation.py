@@ -6,7 +6,7 @@ from steelyard.host.processes.confinement import unconfined
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.report.terminal.plan import Expected
 from steelyard.subjects import kind_of
-from steelyard.subjects.in_turns import room_of_servers, servers_of
+from steelyard.subjects.in_turns import distinct_servers, room_of_servers, servers_of
 from steelyard.subjects.servers.by_address import written
 from steelyard.subjects.servers.option_settings import folders_of
 from steelyard.workflow.busy_machine import busy_machine, slowdown
@@ -44,8 +44,10 @@ def expectation(prepared: PreparedStudy) -> Expected:
 
 
 def _servers(prepared: PreparedStudy) -> str:
-    number = len(set(servers_of(prepared.options).values()))
+    number = len(set(servers_of(prepared.study, prepared.options).values()))
     if prepared.one_after_another or number < 2:
         return ""
     room = room_of_servers(prepared.study, prepared.options)
-    return f"{number} servers" + (f" that need about {room}" if room.memory_bytes else "")
+    own = number > len(set(distinct_servers(prepared.options).values()))
+    need = f" that need about {room}" if room.memory_bytes else ""
+    return f"{number} servers{need}" + ": one for each option, as statements write; the disk is shared" * own

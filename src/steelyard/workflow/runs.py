@@ -65,22 +65,24 @@ def runs_of(
     study = prepared.study
     with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
         kind, taking_turns = kind_of(study), not prepared.one_after_another
-        subjects = [kind.make(own) for own in _benches(bench, taking_turns)]
+        servers = servers_of(study, bench.options) if taking_turns else dict[str, int]()
+        subjects = [kind.make(own) for own in _benches(bench, servers)]
         host = Host(bench.guard, bench.placement, Boot.now() if prepared.boots else None)
-        laboratory = Laboratory(
-            study,
-            bench.works,
-            kind,
-            subjects,
-            taking_turns,
-            bench.placement,
-            host,
-            progress,
-            admit,
-            place,
-        )
 
         def runs(slots: Sequence[Slot], attempt: Attempt, redo: int) -> Iterator[Run]:
+            laboratory = Laboratory(
+                study,
+                bench.works,
+                kind,
+                subjects,
+                servers,
+                taking_turns,
+                bench.placement,
+                host,
+                progress,
+                admit,
+                place,
+            )
             for run in block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo):
                 yield run
                 bench.guard.check()
@@ -88,7 +90,10 @@ def runs_of(
 
         try:
             try:
-                rehearsed(rehearse(bench, kind, subjects, host, taking_turns))
+                rehearsed(found := rehearse(bench, kind, subjects, host, taking_turns))
+                if taking_turns and found.wrote:
+                    servers = servers_of(study, bench.options, wrote=True)
+                    subjects += [kind.make(own) for own in list(_benches(bench, servers))[len(subjects) :]]
                 yield runs
             finally:
                 for subject in subjects:
@@ -98,13 +103,13 @@ def runs_of(
             raise StudyFailed(brief(redact_text(str(error), study), _FAILURE_CHARACTERS_MAX)) from error
 
 
-def _benches(bench: Bench, in_turns: bool) -> Iterator[Bench]:
+def _benches(bench: Bench, servers: Mapping[str, int]) -> Iterator[Bench]:
     """One per server that is up at the same time, each with a folder of its own."""
     yield bench
-    for number in range(1, max(servers_of(bench.options).values()) + 1 if in_turns else 1):
+    for number in range(1, max(servers.values(), default=0) + 1):
         # below the first one, which lets the servers' user through
         folder = bench.folder / f"server{number + 1}"
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
         yield replace(bench, folder=folder)
 
 

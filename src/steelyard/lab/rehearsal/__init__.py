@@ -32,7 +32,7 @@ from steelyard.study.factors import place_of_setting
 from steelyard.study.host_settings import host_settings
 from steelyard.study.plan import Option, baseline
 from steelyard.subjects import Bench, Kind, Load, SharedSubject, Subject, SubjectFailed, started
-from steelyard.subjects.in_turns import servers_of
+from steelyard.subjects.in_turns import distinct_servers, servers_of
 from steelyard.subjects.rehearsal import accepted
 from steelyard.subjects.servers.by_address import written
 
@@ -62,7 +62,8 @@ def rehearse(
     elif kind.boots_itself and host is None:
         found.not_tried.append("guests: only a run boots them")
     else:
-        servers = servers_of(bench.options)
+        options = bench.options
+        servers = servers_of(bench.study, options) if in_turns else distinct_servers(options)
         for number in sorted(set(servers.values())):
             options = [option for option in bench.options if servers[option.label] == number]
             subject = subjects[number % len(subjects)]
@@ -73,6 +74,8 @@ def rehearse(
     for option in bench.options:
         for name in written([bench.works[option.label]]):
             found.add(option, "write", name, "", 0)
+    for name in sorted(found.wrote):
+        found.add(bench.options[0], "write", name, "", 0)
     found.seconds = time.monotonic() - began_s
     return found
 

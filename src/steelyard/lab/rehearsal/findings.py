@@ -21,7 +21,8 @@ _STEPS = ("server", "statement", "monitor", "host setting", "probe")
 class Findings:
     """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses.
 
-    trials: by option, each a row of `_core.load_trial`; again: of the baseline, a second time.
+    trials: by option, each a row of `_core.load_trial`; again: of the baseline, a second time. wrote:
+    transactions in which the server has written.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -29,6 +30,7 @@ class Findings:
     not_tried: list[str] = field(default_factory=list[str])
     trials: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     again: Sequence[Row] = ()
+    wrote: set[str] = field(default_factory=set[str])
     seconds: float = 0.0
 
     def add(

@@ -41,7 +41,7 @@ def connections(bench: Bench, kind: Kind, option: Option, load: Load, in_turns: 
     # clients of a pooler wait for a connection
     if server is None or server.number is None or not server.left_sql or server.roles or limited:
         return
-    ask, servers = partial(server.number, server.left_sql), servers_of(bench.options)
+    ask, servers = partial(server.number, server.left_sql), servers_of(study, bench.options)
     try:
         left = within(_ANSWER_S, "asking for connections", ask)
     except (TimedOut, *kind.driver_errors):

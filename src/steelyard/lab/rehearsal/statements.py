@@ -34,6 +34,7 @@ _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin
 _CONNECT_S = 15.0
 _WRITES = "25006"
 _OPEN = "open"
+_WROTE = "steelyard: has it written?"
 _BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
 _ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
 
@@ -84,7 +85,12 @@ def try_statements(
         plan["transactions"] = plan["transactions"][:1]
         # a round takes minutes, and the texts are ours
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
+    if kind.wrote and not isinstance(option.workload, ReplayWorkload):
+        plan["statements"] = [*plan["statements"], {"name": _WROTE, "sql": kind.wrote}]
+        plan["transactions"] = [_asking(one) for one in plan["transactions"]]
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
+    found.wrote |= _written([row for row in rows if row["statement"] == _WROTE])
+    rows = [row for row in rows if row["statement"] != _WROTE]
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
     for row in rows:
@@ -150,6 +156,24 @@ def _steps(steps: Iterable[Row]) -> Iterator[Row]:
             yield from _steps((*step["then"], *step.get("else", ())))
         elif step["do"] not in ("fail", "wait", "rollback"):
             yield step
+
+
+def _asking(transaction: Row) -> Row:
+    """The transaction, which asks at its end whether the server has written."""
+    if steps := transaction.get("steps"):
+        return {**transaction, "steps": [*steps, {"do": "statement", "name": _WROTE}]}
+    return {**transaction, "statements": [*transaction["statements"], _WROTE]}
+
+
+def _written(answers: Iterable[Row]) -> set[str]:
+    """The transactions with a number that has changed: it counts for a session, or for the server."""
+    found, before = set[str](), 0.0
+    for row in answers:
+        number = float((row["row"] or [before])[0])
+        if number not in (0, before):
+            found.add(row["transaction"])
+        before = number
+    return found
 
 
 def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Iterator[InputError]:

@@ -47,7 +47,6 @@ from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.plan import Slot
 from steelyard.study.study import Plan
 from steelyard.subjects import Load, SharedSubject, started
-from steelyard.subjects.in_turns import servers_of
 
 _AFTER_S = 0.3
 # new sessions plan and cache their statements within a few executions
@@ -100,7 +99,7 @@ class _Block:
         self.current = slots[0]
         self._loads: dict[str, Load] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
-        self.servers = servers_of([slot.option for slot in sorted(slots, key=lambda s: s.option.label)])
+        self.servers = laboratory.servers
         self._turned_ms = 0.0
         self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
 

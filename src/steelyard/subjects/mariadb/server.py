@@ -162,6 +162,9 @@ class MariaDB:
         template = self._bench.folder / f"template-{version_of(server)}-{identity_of(server)}"
         if template.exists():
             return template
+        if (made := self._bench.folder.parent / template.name).is_dir():
+            # by another server of this study
+            return made
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         limit_s = self._bench.study.plan.set_up_limit_s
@@ -285,6 +288,8 @@ KIND = Kind(
     statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
     no_table=("42S02",),
     explain=("explain format=json ", "EXPLAIN"),
+    wrote="select coalesce(sum(variable_value), 0) from information_schema.session_status"
+    " where variable_name in ('HANDLER_WRITE', 'HANDLER_UPDATE', 'HANDLER_DELETE')",
     client="mariadb DATABASE",
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"
