@@ -18,6 +18,7 @@ use crate::record::result::Aside;
 use crate::record::{Record, Window};
 use crate::statements::work::Work;
 
+mod priming;
 mod rounds;
 mod sessions;
 mod trial;
@@ -46,7 +47,9 @@ pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<Stri
             clients = run.turns(point, count, clients)?;
             continue;
         }
+        let known = clients.len().min(count);
         run.connect(point, count, &mut clients)?;
+        run.prime(&mut clients[known..])?;
         clients = run.point(point, clients)?;
     }
     let last = work.plan.points.len() - 1;

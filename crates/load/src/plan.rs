@@ -198,6 +198,11 @@ pub struct Plan {
     pub cool_down_s: f64,
     pub deadline_ms: f64,
     pub threads: usize,
+    /// How often each new connection executes each transaction before its load, and how long all may take.
+    #[serde(default)]
+    pub prime: usize,
+    #[serde(default)]
+    pub prime_s: f64,
     /// Statements that a client sends before it reads their replies, each a transaction.
     #[serde(default = "default_pipeline")]
     pub pipeline: usize,

@@ -218,7 +218,7 @@ def _together(events: Sequence[_Event]) -> dict[str, Any]:
         values = [event[key] for event in events]
         if key in ("start_ns", "measure_ns"):
             found[key] = min(values)
-        elif key.endswith("_ns"):
+        elif key.endswith("_ns") or key == "primed_ms":
             found[key] = max(values)
         elif key == "profile":
             found[key] = [sum(parts) for parts in zip(*values, strict=True)]

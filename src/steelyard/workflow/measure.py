@@ -10,6 +10,7 @@ import os
 import shutil
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -107,25 +108,25 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
             if prepared.boots:
                 # kernels may differ between boots, but not between runs of one boot: see boot_facts
                 then = {**then, "kernel": now["kernel"], "mitigations": now["mitigations"]}
-            _refuse_other_order(bundle, prepared)
+            prepared = _in_the_same_order(bundle, prepared)
             # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
         _run(prepared, writer, found, progress, interrupts)
 
 
-def _refuse_other_order(bundle: Bundle, prepared: PreparedStudy) -> None:
-    """Raises InputError where finished runs took turns and new ones would not, or the other way round."""
+def _in_the_same_order(bundle: Bundle, prepared: PreparedStudy) -> PreparedStudy:
+    """In the order of the finished runs. Raises InputError where they took turns and new ones cannot."""
     (runs,) = bundle.columns("select count(*) as n from runs where status = 'done'")["n"]
     (turns,) = bundle.columns("select count(*) as n from turns")["n"]
-    if not runs or bool(turns) != bool(prepared.one_after_another):
-        return
     why = prepared.one_after_another
-    now = f"cannot now: {why}" if turns else "can now"
-    then = "took turns" if turns else "did not take turns"
-    raise InputError(
-        f"{bundle.path}: the options of the finished runs {then} and {now}; both are not comparable",
-        "resume as the machine was then, or start a new bundle with `steelyard run`",
-    )
+    if turns and why:
+        raise InputError(
+            f"{bundle.path}: the options of the finished runs took turns and cannot now: {why};"
+            " both are not comparable",
+            "resume as the machine was then, or start a new bundle with `steelyard run`",
+        )
+    alone = runs and not turns and not why
+    return replace(prepared, one_after_another="the finished runs took no turns") if alone else prepared
 
 
 def is_finished(path: Path, prepared: PreparedStudy) -> bool:

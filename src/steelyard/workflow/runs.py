@@ -18,6 +18,8 @@ from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.runner import StudyFailed, block
+from steelyard.lab.turns.schedule import LIFE_PER_PRIMING
+from steelyard.quantities import significant
 from steelyard.study.errors import InputError, brief
 from steelyard.study.plan import Slot
 from steelyard.subjects import Bench, SubjectFailed, kind_of
@@ -90,7 +92,14 @@ def runs_of(
 
         try:
             try:
-                rehearsed(found := rehearse(bench, kind, subjects, host, taking_turns))
+                found = rehearse(bench, kind, subjects, host, taking_turns)
+                if taking_turns and found.priming_s * LIFE_PER_PRIMING > study.plan.measure_s:
+                    taking_turns = False
+                    found.one_after_another = (
+                        f"new connections need {significant(found.priming_s)} s until their statements are"
+                        f" warm, and measure_s = {study.plan.measure_s:g} has no room for it"
+                    )
+                rehearsed(found)
                 if taking_turns and found.wrote:
                     servers = servers_of(study, bench.options, wrote=True)
                     subjects += [kind.make(own) for own in list(_benches(bench, servers))[len(subjects) :]]

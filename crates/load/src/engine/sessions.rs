@@ -40,7 +40,6 @@ impl<P: Protocol> Run<'_, P> {
                 }
             }
         };
-        let mut refused = false;
         let ended =
             on_helper_thread(&mut self.progress, "connect", limit, open, |progress, (opened, took_ns)| {
                 match opened {
@@ -50,17 +49,16 @@ impl<P: Protocol> Run<'_, P> {
                         let number = work.plan.own().number(clients.len());
                         clients.push(Client::new(number, work, transport));
                     }
-                    // a ramp that reaches the server's limit continues with the connected clients
-                    Err(error) if is_full::<P>(&error) && !clients.is_empty() => {
-                        let text = format!("{} of {count} clients connected: {error}", clients.len());
-                        progress.outcome.notices.push(("connections-refused", text));
-                        refused = true;
+                    Err(error) if is_full::<P>(&error) => {
+                        let address = work.plan.server.address();
+                        let cause = format!("{} of {count} clients are connected: {error}", clients.len());
+                        return Err(LoadError::Connect { address, cause });
                     }
                     Err(error) => return Err(error),
                 }
                 Ok(())
             })?;
-        if !ended || clients.len() < count && !refused {
+        if !ended || clients.len() < count {
             let address = work.plan.server.address();
             return Err(LoadError::Connect { address, cause: "no answer in time".into() });
         }

@@ -10,14 +10,14 @@ use crate::error::LoadError;
 use crate::io::transport::Transport;
 use crate::protocol::{Control, Dialogue, Next, Opening, Protocol, Reply, ServerError, explain, step_failed};
 use crate::record::executed::Effect;
-use crate::record::result::{OPEN, Tried};
+use crate::record::result::{BROKEN, OPEN, Tried};
 use crate::statements::capture::Capture;
 use crate::statements::draw::Draw;
 use crate::statements::recipe::Recipe;
 use crate::statements::walk::{Move, Walk};
 use crate::statements::work::Work;
 
-struct Conversation<P: Protocol> {
+pub(super) struct Conversation<P: Protocol> {
     transport: Transport,
     dialogue: P::Dialogue,
     out: Vec<u8>,
@@ -82,7 +82,7 @@ fn answer(reply: io::Result<Reply>) -> Option<ServerError> {
         Err(cause) => cause,
     };
     let late = matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);
-    let code = if late { "deadline" } else { "connection" };
+    let code = BROKEN[usize::from(late)];
     Some(ServerError { code: code.into(), message: explain(&cause) })
 }
 
@@ -91,11 +91,19 @@ impl<P: Protocol> Conversation<P> {
         let transport = opening.open::<P>(Instant::now() + Duration::from_secs_f64(work.plan.connect_s))?;
         let mut dialogue = P::Dialogue::new(work);
         dialogue.examine();
-        Ok(Self { transport, dialogue, out: Vec::new(), buffer: vec![0; 1 << 16] })
+        Ok(Self::over(transport, dialogue))
+    }
+
+    pub(super) fn over(transport: Transport, dialogue: P::Dialogue) -> Self {
+        Self { transport, dialogue, out: Vec::new(), buffer: vec![0; 1 << 16] }
+    }
+
+    pub(super) fn parts(self) -> (Transport, P::Dialogue) {
+        (self.transport, self.dialogue)
     }
 
     /// One transaction, rolled back.
-    fn transaction(
+    pub(super) fn transaction(
         &mut self,
         work: &Work,
         recipe: &Recipe,

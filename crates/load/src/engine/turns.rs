@@ -126,17 +126,14 @@ impl<P: Protocol> Run<'_, P> {
         if again {
             // of one load point one phase is kept, and what was counted by client so far needs all of them
             self.progress.outcome.phases.truncate(phases);
-            if clients.len() < count {
-                let (address, connected) = (self.work.plan.server.address(), clients.len());
-                let cause = format!("{connected} of {count} clients were connected again");
-                return Err(LoadError::Connect { address, cause });
-            }
         }
+        let primed_ms = self.prime(&mut clients)?;
         for (client, earlier) in clients.iter_mut().zip(before) {
             client.continue_from(earlier);
         }
         let now = now_ns();
-        self.progress.report(now, &json!({"event": "connected", "point": point, "t_ns": now}))?;
+        let event = json!({"event": "connected", "point": point, "primed_ms": primed_ms, "t_ns": now});
+        self.progress.report(now, &event)?;
         Ok(clients)
     }
 

@@ -37,6 +37,13 @@ pub struct Transaction {
     /// after another, and it counts by itself alone: not among transactions, nor in their latency.
     #[serde(default)]
     pub clients: usize,
+    /// A roll back undoes it, so that new connections may execute it before the load.
+    #[serde(default = "yes")]
+    pub primes: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Most messages of one queue that a transaction takes.

@@ -31,6 +31,9 @@ pub struct Inspected {
 /// Code of a transaction that ends with the server still in one.
 pub const OPEN: &str = "open";
 
+/// Codes of an end without an answer.
+pub const BROKEN: [&str; 2] = ["connection", "deadline"];
+
 /// A statement that was tried; transaction and statement by number, none: between statements. The code is
 /// empty where it succeeded. value: the first one that its rows gave to the steps, as text.
 #[derive(Default)]

@@ -59,6 +59,14 @@ impl Source {
         }
     }
 
+    /// The next number of a counter. peeks: it stays the next one.
+    pub fn count(&self, peeks: bool, value: &mut Value) {
+        if let Self::Counter { next, start, step } = self {
+            let number = next.fetch_add(u64::from(!peeks), Ordering::Relaxed) as i64;
+            value.set_integer(start.wrapping_add(step.wrapping_mul(number)));
+        }
+    }
+
     /// Puts the next value in place of this one.
     pub fn draw(&self, rng: &mut SmallRng, value: &mut Value) {
         match self {
@@ -70,10 +78,7 @@ impl Source {
                 let shifted = (both as u64 + *constant as u64) % (*high as u64 - *low as u64 + 1);
                 value.set_integer(shifted as i64 + low);
             }
-            Self::Counter { next, start, step } => {
-                let number = next.fetch_add(1, Ordering::Relaxed) as i64;
-                value.set_integer(start.wrapping_add(step.wrapping_mul(number)));
-            }
+            Self::Counter { .. } => self.count(false, value),
             Self::Text(length) => {
                 value.set_text(true).extend((0..*length).map(|_| rng.random_range(b'a'..=b'z')));
             }

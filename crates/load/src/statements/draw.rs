@@ -41,6 +41,8 @@ pub struct Draw {
     /// Counted numbers that were drawn since then, and how many of them have come again.
     counted: Vec<i64>,
     repeated: usize,
+    /// Counters stay as they are.
+    peeks: bool,
 }
 
 impl Draw {
@@ -60,7 +62,14 @@ impl Draw {
             kept: work.chance(client, 0),
             counted: Vec::new(),
             repeated: 0,
+            peeks: false,
         }
+    }
+
+    /// Values that no load draws: of another sequence, and without a number of a counter.
+    pub fn aside(work: &Work, client: usize) -> Self {
+        let chance = work.chance(client, 3);
+        Self { texts: chance.clone(), chance, peeks: true, ..Self::new(work, client) }
     }
 
     /// The values of a captured statement, by place; texts as they stand in it.
@@ -158,7 +167,7 @@ impl Draw {
         if let Some(number) = self.counted.get(self.repeated) {
             self.values[place].set_integer(*number);
         } else {
-            source.draw(&mut self.chance, &mut self.values[place]);
+            source.count(self.peeks, &mut self.values[place]);
             if let Kind::Integer(number) = self.values[place].kind {
                 self.counted.push(number);
             }

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.study.plan import Slot, run_seconds
 from steelyard.study.study import Study
 from steelyard.subjects import Load, Server
+from steelyard.subjects.servers.by_address import commits_itself
 from steelyard.workloads import Work
 from steelyard.workloads.load_plan import load_plan
 
 # connecting, logging in, inspection, writing the result
 _MARGIN_S = 180.0
 _BLOCKS_MAX = 1000
+# executions of a statement until a new connection treats it as it does for good: by name PostgreSQL plans it
+# five times before it keeps a plan; a JDBC driver names it after prepareThreshold more
+_PRIMING = {"named": 6}
+_PREPARE_THRESHOLD = 5
+_PRIMING_S_MAX = 30.0
 
 
 def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, Any]:
@@ -23,6 +30,8 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
     """
     seed = (study.plan.seed * (_BLOCKS_MAX + 1) + slot.block) % 2**63
     plan, server = {**load_plan(study, slot.option, work), "seed": seed}, load.server
+    if server is not None and study.workload.steady and "handle" in plan:
+        plan |= _priming(plan, work, load, server.protocol)
     if server is None:
         block = {"block": slot.block} if load.own_clock else {}
         return {**load.plan, **plan, **block}
@@ -30,6 +39,26 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
     countable = server.latch_names is not None and server.pid is not None
     count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
     return {**load.plan, **_address(server), **plan, **trace, **count}
+
+
+def _priming(plan: Mapping[str, Any], work: Work, load: Load, protocol: str) -> dict[str, Any]:
+    """How often new connections execute each transaction before their load: those that a roll back undoes."""
+    times = _PRIMING.get(plan["handle"], 1)
+    if (jdbc := load.plan.get("jdbc")) and times > 1:
+        times += int(jdbc["properties"].get("prepareThreshold", _PREPARE_THRESHOLD))
+    stay = {name for name, one in work.statements.items() if commits_itself(protocol, one.sql)}
+    transactions = [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]]
+    return {
+        "prime": times,
+        "prime_s": _PRIMING_S_MAX,
+        "transactions": transactions,
+    }
+
+
+def names_of(part: Mapping[str, Any]) -> set[str]:
+    """All names in a transaction of the plan, or in a step: its own, and its statements'."""
+    inner = (step for key in ("steps", "then", "else") for step in part.get(key, ()))
+    return {part.get("name", ""), *part.get("statements", ())}.union(*map(names_of, inner))
 
 
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:

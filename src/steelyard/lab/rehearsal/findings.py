@@ -22,7 +22,8 @@ class Findings:
     """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses.
 
     trials: by option, each a row of `_core.load_trial`; again: of the baseline, a second time. wrote:
-    transactions in which the server has written.
+    transactions in which the server has written. priming_s: what the new connections of an option take
+    before their load; one_after_another: why the options take no turns, as a clause.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -31,6 +32,8 @@ class Findings:
     trials: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     again: Sequence[Row] = ()
     wrote: set[str] = field(default_factory=set[str])
+    priming_s: float = 0.0
+    one_after_another: str = ""
     seconds: float = 0.0
 
     def add(
@@ -52,6 +55,8 @@ class Findings:
         """For the plan: what was tried, what failed and may fail in the runs, what was not tried."""
         tried = [step for step, _ in {(row["step"], row["statement"]) for row in self.rows}]
         parts = [count(tried.count(step), step) for step in _STEPS if step in tried]
+        if self.one_after_another:
+            yield "order", f"one run after another within a block, because {self.one_after_another}"
         yield "tried", f"{', '.join(parts) or 'nothing'}, in {self.seconds:.1f} s"
         failed = [
             f"{r['step']} {r['statement']}: {r['answer']}"

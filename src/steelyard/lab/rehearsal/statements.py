@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.lab.engines.plan import engine_plan
+from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import DRAWS_S
@@ -74,7 +74,7 @@ def try_statements(
     found.errors += _left_open(option, work, plan["transactions"])
     stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
     found.not_tried += [f"{name}, with its transaction: a roll back cannot undo it" for name in sorted(stay)]
-    plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not _names(one) & stay]
+    plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not names_of(one) & stay]
     if not plan["transactions"]:
         return ()
     limit_s = len(plan["transactions"]) * (_CONNECT_S + option.workload.longest_s) + DRAWS_S
@@ -93,6 +93,8 @@ def try_statements(
     rows = [row for row in rows if row["statement"] != _WROTE]
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
+    priming_s = max(study.plan.clients) * plan.get("prime", 0) * _shortest_s(rows)
+    found.priming_s = max(found.priming_s, priming_s)
     for row in rows:
         if row["draw"] and not row["code"]:
             continue
@@ -158,6 +160,15 @@ def _steps(steps: Iterable[Row]) -> Iterator[Row]:
             yield step
 
 
+def _shortest_s(rows: Iterable[Row]) -> float:
+    """Of all statements once, each at its fastest."""
+    took_ns: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = row["transaction"], row["statement"]
+        took_ns[key] = min(took_ns.get(key, row["took_ns"]), row["took_ns"])
+    return sum(took_ns.values()) / 1e9
+
+
 def _asking(transaction: Row) -> Row:
     """The transaction, which asks at its end whether the server has written."""
     if steps := transaction.get("steps"):
@@ -188,10 +199,6 @@ def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Itera
             text = f'option {option.label}: the transaction "{name}" never ends: "{begun}" begins it'
             at = ("workload", "transactions", name)
             yield InputError(text, _BEGIN_HINT, at)
-
-
-def _names(transaction: Row) -> set[str]:
-    return {*transaction.get("statements", ()), *(step.get("name") for step in transaction.get("steps", ()))}
 
 
 def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError:

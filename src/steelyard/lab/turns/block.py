@@ -204,8 +204,7 @@ class _Block:
 
     def _point(self, lanes: Sequence[Lane], point: int) -> None:
         plan = self._laboratory.study.plan
-        for lane in self._each(self._chance.sample(lanes, len(lanes))):
-            lane.connect()
+        primed_ms = max(lane.connect() for lane in self._each(self._chance.sample(lanes, len(lanes))))
         courses = self._warmed_up(lanes)
         length_ms = turn_ms(courses.values(), plan.turn_ms, plan.measure_s * 1000)
         settle_ms = max(course.settle_ms for course in courses.values())
@@ -213,7 +212,7 @@ class _Block:
         plan = plan.model_copy(update={"turn_ms": length_ms})
         share_ms /= rounds_of(plan)
         number = 0
-        for deal, planned in enumerate(deals(len(lanes), plan, self._chance), start=1):
+        for deal, planned in enumerate(deals(len(lanes), plan, self._chance, primed_ms), start=1):
             for lane in self._each([lanes[index] for index in planned.connects] if deal > 1 else ()):
                 lane.connect()
                 lane.warm_up(Course(_PRIME_MS))

@@ -44,10 +44,10 @@ class Lane:
         self._limit_s = limit_s
         self._thread.start()
 
-    def connect(self) -> None:
-        """New connections for all clients."""
+    def connect(self) -> float:
+        """New connections for all clients; milliseconds in which they executed their statements."""
         self._send({"do": "connect"})
-        self._await("connected")
+        return float(self._await("connected")["primed_ms"])
 
     def warm_up(self, course: Course) -> None:
         """One turn that is not measured, added to the course."""

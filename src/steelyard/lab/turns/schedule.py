@@ -17,6 +17,7 @@ from steelyard.study.study import Plan
 
 # what differs between sets of connections weighs more than a round's scatter; to connect costs about 100 ms
 _DEAL_MS = 600
+LIFE_PER_PRIMING = 4
 # on two cores: readings of the monitors; new connections and their first load
 _TURN_OVERHEAD_S = 0.012
 _DEAL_OVERHEAD_S = 0.15
@@ -49,10 +50,14 @@ def overhead_s(plan: Plan) -> float:
     )
 
 
-def deals(options: int, plan: Plan, chance: Random) -> Iterator[Deal]:
-    """The deals of one load point, each of about 0.6 s of load per option, at least a pair of rounds."""
+def deals(options: int, plan: Plan, chance: Random, primed_ms: float = 0.0) -> Iterator[Deal]:
+    """The deals of one load point, each of about 0.6 s of load per option, at least a pair of rounds.
+
+    primed_ms: what new connections take before their load; a deal lasts at least four times as long.
+    """
     rounds = rounds_of(plan)
-    of_deal = _rounds_of_deal(plan)
+    least_ms = LIFE_PER_PRIMING * primed_ms
+    of_deal = max(_rounds_of_deal(plan), 2 * math.ceil(least_ms / plan.turn_ms / 2))
     for first in range(0, rounds, of_deal):
         orders: list[tuple[int, ...]] = []
         for _ in range(min(of_deal, rounds - first) // 2):

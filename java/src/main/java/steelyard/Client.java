@@ -25,7 +25,7 @@ class Client {
     final Body[] bodies;
     private final SmallRandom pauses;
     /** Its only transaction; -1: it executes the mix. */
-    private final int own;
+    final int own;
     private int next = -1;
     private int last = -1;
     /** Of the transaction under way: when it was to begin, since when its next part counts, its statement or -1. */
@@ -48,6 +48,18 @@ class Client {
         for (int kind = 0; kind < bodies.length; kind++) {
             bodies[kind] = new Body(work.transactions[kind], work);
         }
+    }
+
+    /** The same client, with the same session and values. */
+    Client(Client of, Work work) {
+        this.work = work;
+        number = of.number;
+        draw = of.draw;
+        executed = of.executed;
+        session = of.session;
+        pauses = of.pauses;
+        own = of.own;
+        bodies = of.bodies;
     }
 
     /** A new session; values and pauses go on. */

@@ -21,6 +21,8 @@ final class Draw {
     /** Counted numbers that were drawn since then, and how many of them have come again. */
     private final List<Value> counted = new ArrayList<>();
     private int repeated;
+    /** Random numbers of the load, while others are drawn in their place; null: they are drawn. */
+    private SmallRandom[] load;
 
     Draw(Work work, int client) {
         this.work = work;
@@ -31,6 +33,21 @@ final class Draw {
         values = new Value[work.places];
         for (int at = 0; at < values.length; at++) {
             values[at] = new Value();
+        }
+    }
+
+    /** on: values that no load draws, of another sequence and without a number of a counter; then those of the load. */
+    void aside(boolean on) {
+        if (on) {
+            load = new SmallRandom[] {new SmallRandom(0), new SmallRandom(0)};
+            load[0].set(chance);
+            load[1].set(texts);
+            chance.set(SmallRandom.of(work.seed, client, 3));
+            texts.set(chance);
+        } else {
+            chance.set(load[0]);
+            texts.set(load[1]);
+            load = null;
         }
     }
 
@@ -102,7 +119,7 @@ final class Draw {
     }
 
     private void one(int place, Source source) {
-        if (!(source instanceof Source.Counter)) {
+        if (!(source instanceof Source.Counter counter)) {
             source.draw(chance, values[place]);
             return;
         }
@@ -110,7 +127,7 @@ final class Draw {
         if (repeated < counted.size()) {
             values[place].set(counted.get(repeated));
         } else {
-            source.draw(chance, values[place]);
+            counter.count(load != null, values[place]);
             Value copy = new Value();
             copy.set(values[place]);
             counted.add(copy);

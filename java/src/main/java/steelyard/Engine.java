@@ -29,6 +29,7 @@ final class Engine {
     /** As they were before the last turn, of an engine among several. */
     private List<Record> recordsBefore = List.of();
     private final ThreadCpu cpuBefore = new ThreadCpu();
+    private double primedMs;
     private long countedBefore;
     private long errorsBefore;
 
@@ -79,7 +80,21 @@ final class Engine {
             client.connect();
             report.connected(System.nanoTime() - from);
         }
+        prime();
         report.phase("connect", point, count, begin, System.nanoTime());
+    }
+
+    private void prime() throws SQLException {
+        long begin = System.nanoTime();
+        long limitNs = begin + (long) (plan.path("prime_s").asDouble() * 1e9);
+        boolean whole = true;
+        for (Client client : clients) {
+            whole &= new Priming(client, work).run(plan.path("prime").asInt(), limitNs);
+        }
+        if (!whole) {
+            report.young(plan.path("prime").asInt(), plan.path("prime_s").asDouble());
+        }
+        primedMs = (System.nanoTime() - begin) / 1e6;
     }
 
     private void alone(int point) throws IOException, InterruptedException {
@@ -123,7 +138,8 @@ final class Engine {
                         anew();
                     }
                 }
-                lines.say(lines.event("connected").put("point", point).put("t_ns", System.nanoTime()));
+                ObjectNode event = lines.event("connected").put("point", point).put("primed_ms", primedMs);
+                lines.say(event.put("t_ns", System.nanoTime()));
             } else {
                 double measureMs = command.path("measure_ms").asDouble();
                 keepOrRestore(command);

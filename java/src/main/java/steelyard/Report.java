@@ -22,6 +22,7 @@ final class Report {
     private final List<String> phases = new ArrayList<>();
     private final ArrayNode backlog = Lines.JSON.createArrayNode();
     private final ArrayNode began = Lines.JSON.createArrayNode();
+    private boolean young;
     private long connections;
     private long connectNs;
     private long compiledNs;
@@ -58,6 +59,15 @@ final class Report {
     void unlisted(String name) {
         row("notices", "driver-property", "the driver does not list the property " + name
                 + " (getPropertyInfo) and may ignore it: check its name");
+    }
+
+    /** New connections did not execute their statements as often as planned, which is said once. */
+    void young(int times, double seconds) {
+        if (!young) {
+            young = true;
+            row("notices", "young-connections", "statements ran fewer than " + times + " times on each new connection"
+                    + " before it was measured: they take longer than " + seconds + " s together");
+        }
     }
 
     void compiled(long ns) {

@@ -54,8 +54,13 @@ interface Source {
     record Counter(AtomicLong next, long start, long step, Share share) implements Source {
         @Override
         public void draw(SmallRandom random, Value value) {
+            count(false, value);
+        }
+
+        /** peeks: the number stays the next one. */
+        void count(boolean peeks, Value value) {
             value.kind = Kind.LONG;
-            value.number = start + step * share.number(next.getAndIncrement());
+            value.number = start + step * share.number(peeks ? next.get() : next.getAndIncrement());
         }
     }
 

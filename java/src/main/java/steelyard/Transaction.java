@@ -18,6 +18,8 @@ final class Transaction {
     final Set<String> received = new TreeSet<>();
     /** Clients that execute nothing else. */
     final int clients;
+    /** A roll back undoes it, so that new connections may execute it before the load. */
+    final boolean primes;
     /** In place of its statements; empty: it has none. */
     final JsonNode steps;
     /** Names of the shared values. */
@@ -38,6 +40,7 @@ final class Transaction {
         takes = Taking.of(given, shared);
         Taking.names(given, received);
         clients = given.path("clients").asInt();
+        primes = given.path("primes").asBoolean(true);
         steps = given.path("steps");
         weight = given.path("weight").asDouble();
         begin = given.path("begin").asBoolean();
