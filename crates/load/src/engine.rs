@@ -55,6 +55,7 @@ pub fn run<P: Protocol>(work: &Work, listener: &mut dyn Listener) -> Result<Stri
     let last = work.plan.points.len() - 1;
     run.cool_down(last, &mut clients)?;
     run.disconnect(last, clients)?;
+    run.progress.outcome.numbered = work.counted();
     Ok(run.progress.outcome.to_json(&work.plan).to_string())
 }
 

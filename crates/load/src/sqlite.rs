@@ -103,6 +103,7 @@ pub fn run(work: &Work, listener: &mut dyn Listener) -> Result<String, LoadError
         };
         run_point(&mut progress, point, count, &state)?;
     }
+    progress.outcome.numbered = work.counted();
     Ok(progress.outcome.to_json(&work.plan).to_string())
 }
 

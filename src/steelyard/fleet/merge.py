@@ -126,6 +126,7 @@ def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
         threads=sum(one.threads or 0 for one in facts),
         connections_made=made,
         reconnections=sum(one.reconnections or 0 for one in facts),
+        numbered=max(one.numbered or 0 for one in facts) * len(facts),
         connections_lost=sum(one.connections_lost or 0 for one in facts),
         connections_lost_cause=causes[0] if causes else None,
         connect_ns_mean=connect_ns / max(made, 1),

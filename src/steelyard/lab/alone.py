@@ -85,7 +85,7 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
 def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tuple[dict[str, Columns], str]:
     """The tables of a run, and why they are no result all the same ('': they are one)."""
     work = laboratory.works[slot.option.label]
-    plan = engine_plan(laboratory.study, slot, work, load)
+    plan = engine_plan(laboratory.study, slot, work, load, laboratory.numbers.of(0, 1))
     set_up_end_ns = time.monotonic_ns() - origin_ns
     engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
     try:
@@ -109,6 +109,7 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         listener = Listener(monitoring.mark, phase, laboratory.progress.tick)
         result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
         engine.stop()
+        laboratory.numbers.add(result.facts.numbered)
         refuse_interrupted(load, result)
         refuse_inconsistent(laboratory.study, work, load)
         after_ns = time.monotonic_ns() - origin_ns

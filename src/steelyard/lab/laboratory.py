@@ -35,6 +35,22 @@ class Progress(Protocol):
         ...
 
 
+@dataclass
+class Numbers:
+    """How many numbers of each sequence earlier runs have drawn; None: each run has fresh data."""
+
+    taken: int | None = None
+
+    def of(self, option: int, options: int) -> tuple[int, int]:
+        """First number and step of one of the options that run at the same time."""
+        return (0, 1) if self.taken is None else (self.taken * options + option, options)
+
+    def add(self, numbered: int | None) -> None:
+        """Adds the most that a run, or one of several at the same time, has drawn."""
+        if self.taken is not None:
+            self.taken += numbered or 0
+
+
 @dataclass(frozen=True)
 class Laboratory:
     """State that all runs of a study share.
@@ -42,7 +58,7 @@ class Laboratory:
     works: by option. subjects: one for each server that is up at the same time; servers: their numbers, by
     option. in_turns: whether the options of a block take turns. admit: called before the load with an
     option's label and the facts of its server; raises InputError when the study cannot include that server.
-    place: where the engines run.
+    place: where the engines run. numbers: of sequences on data that stay as they are.
     """
 
     study: Study
@@ -56,6 +72,7 @@ class Laboratory:
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
     place: Place = field(default_factory=ThisMachine)
+    numbers: Numbers = field(default_factory=Numbers)
 
     def readers(self) -> dict[str, tuple[Reader, float]]:
         """The monitors of one run with their rates, by name."""

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -129,6 +130,14 @@ def _in_the_same_order(bundle: Bundle, prepared: PreparedStudy) -> PreparedStudy
     return replace(prepared, one_after_another="the finished runs took no turns") if alone else prepared
 
 
+def _numbered(path: Path) -> int:
+    """How many numbers of each sequence the runs of a bundle have drawn, at most."""
+    with suppress(InputError):
+        query = "select coalesce(sum(value), 0) as n from samples where metric = 'numbered'"
+        return int(Bundle(path).columns(query)["n"][0])
+    return 0
+
+
 def is_finished(path: Path, prepared: PreparedStudy) -> bool:
     """Whether the bundle has all that the plan wants. Raises InputError when the study has changed."""
     bundle = Bundle(path)
@@ -176,7 +185,10 @@ def _run_blocks(
         tried.update(found.tables)
         progress.noted(found.lines())
 
-    with located(prepared.text, prepared.origin), runs_of(prepared, progress, admit, rehearsed) as runs:
+    with (
+        located(prepared.text, prepared.origin),
+        runs_of(prepared, progress, admit, rehearsed, _numbered(writer.path)) as runs,
+    ):
         redo = _redos_left(prepared, writer.path)
         whole = sum(attempt.number == 0 for attempt in attempts.values())
         open_blocks = deque(

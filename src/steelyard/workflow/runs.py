@@ -12,7 +12,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.finished_run import Run
-from steelyard.lab.laboratory import Laboratory, Progress
+from steelyard.lab.laboratory import Laboratory, Numbers, Progress
 from steelyard.lab.machine.boots import Boot
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal import rehearse
@@ -24,6 +24,7 @@ from steelyard.study.errors import InputError, brief
 from steelyard.study.plan import Slot
 from steelyard.subjects import Bench, SubjectFailed, kind_of
 from steelyard.subjects.in_turns import servers_of
+from steelyard.subjects.servers.by_address import stays_as_it_is
 from steelyard.workflow.attempts import Attempt
 from steelyard.workflow.bench import bench_of, placement_of
 from steelyard.workflow.fleet import place_of_engines
@@ -57,11 +58,16 @@ def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
 
 @contextmanager
 def runs_of(
-    prepared: PreparedStudy, progress: Progress, admit: Admit, rehearsed: Callable[[Findings], None]
+    prepared: PreparedStudy,
+    progress: Progress,
+    admit: Admit,
+    rehearsed: Callable[[Findings], None],
+    numbered: int,
 ) -> Generator[Runs]:
     """Makes runs while the context lasts; then all that was started or changed for them is undone.
 
-    admit: see `Laboratory`; rehearsed: gets what was tried before them. Raises InputError, StudyFailed,
+    admit: see `Laboratory`; rehearsed: gets what was tried before them; numbered: numbers of sequences that
+    earlier runs have drawn. Raises InputError, StudyFailed,
     BootNeeded.
     """
     study = prepared.study
@@ -69,6 +75,7 @@ def runs_of(
         kind, taking_turns = kind_of(study), not prepared.one_after_another
         servers = servers_of(study, bench.options) if taking_turns else dict[str, int]()
         subjects = [kind.make(own) for own in _benches(bench, servers)]
+        numbers = Numbers(numbered if stays_as_it_is(study) else None)
         host = Host(bench.guard, bench.placement, Boot.now() if prepared.boots else None)
 
         def runs(slots: Sequence[Slot], attempt: Attempt, redo: int) -> Iterator[Run]:
@@ -84,6 +91,7 @@ def runs_of(
                 progress,
                 admit,
                 place,
+                numbers,
             )
             for run in block(laboratory, slots, attempt.number, attempt.done, attempt.void, redo):
                 yield run

@@ -15,14 +15,26 @@ pub enum Generator {
     /// Whole numbers low..=high, some much more often than others; a, constant: A and C of the specification
     /// (TPC-C 2.1.6).
     Nurand { a: i64, low: i64, high: i64, constant: i64 },
-    /// start, start + step, ...: one sequence for all clients, without duplicates.
-    Sequence { start: i64, step: i64 },
-    /// Whole numbers never used before in this run.
-    Unique {},
+    /// start, start + step, ...: one sequence for all clients, without duplicates. to: its last number.
+    Sequence {
+        start: i64,
+        step: i64,
+        #[serde(default)]
+        to: Option<i64>,
+    },
+    /// start, start + 1, ...: whole numbers never used before in this run.
+    Unique {
+        #[serde(default = "first")]
+        start: i64,
+    },
     /// Random lower-case letters.
     Text { length: usize },
     /// One of these, uniformly distributed.
     Choice { values: Vec<serde_json::Value> },
+}
+
+fn first() -> i64 {
+    1
 }
 
 impl Generator {

@@ -84,6 +84,8 @@ pub struct Outcome {
     pub samples: Vec<(u64, String, &'static str, f64)>,
     pub connections: u64,
     pub connect_ns: u64,
+    /// The most numbers drawn of one counter.
+    pub numbered: u64,
     /// Under load of any kind, measured or not.
     pub lost: Lost,
     /// Notices: code and text.
@@ -271,6 +273,7 @@ impl Outcome {
             "threads": plan.threads,
             "connections_made": self.connections,
             "reconnections": reconnections,
+            "numbered": self.numbered,
             "connections_lost": self.lost.count,
             "connections_lost_cause": self.lost.last_cause,
             "connect_ns_mean": self.connect_ns as f64 / self.connections.max(1) as f64,

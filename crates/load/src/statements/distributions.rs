@@ -9,6 +9,7 @@ use rand_distr::{Distribution, Zipf};
 use crate::plan::generator::Generator;
 use crate::plan::share::Share;
 use crate::shared_memory::Shared;
+use crate::statements::scalar::Scalar;
 use crate::statements::value::Value;
 
 /// A generator ready to draw from; shared by all clients, each with its own random numbers.
@@ -17,14 +18,15 @@ pub enum Source {
     Uniform(i64, i64),
     Zipf(i64, i64, Zipf<f64>),
     Nurand { a: i64, low: i64, high: i64, constant: i64 },
-    Counter { next: Shared<AtomicU64>, start: i64, step: i64 },
+    Counter { next: Shared<AtomicU64>, start: i64, step: i64, to: Option<i64> },
     Text(usize),
     Choice(Vec<(String, bool)>),
 }
 
 impl Source {
     pub fn new(generator: &Generator) -> Self {
-        let counter = |start, step| Self::Counter { next: Shared::new(AtomicU64::new(0)), start, step };
+        let counter =
+            |start, step, to| Self::Counter { next: Shared::new(AtomicU64::new(0)), start, step, to };
         match generator {
             Generator::Uniform { low, high } => Self::Uniform(*low, *high),
             Generator::Zipf { low, high, exponent } => {
@@ -36,8 +38,8 @@ impl Source {
             Generator::Nurand { a, low, high, constant } => {
                 Self::Nurand { a: *a, low: *low, high: *high, constant: *constant }
             }
-            Generator::Sequence { start, step } => counter(*start, *step),
-            Generator::Unique {} => counter(1, 1),
+            Generator::Sequence { start, step, to } => counter(*start, *step, *to),
+            Generator::Unique { start } => counter(*start, 1, None),
             Generator::Text { length } => Self::Text(*length),
             Generator::Choice { values } => Self::Choice(
                 values
@@ -59,11 +61,20 @@ impl Source {
         }
     }
 
-    /// The next number of a counter. peeks: it stays the next one.
+    /// How many numbers of a counter were drawn.
+    pub fn counted(&self) -> u64 {
+        if let Self::Counter { next, .. } = self { next.load(Ordering::Relaxed) } else { 0 }
+    }
+
+    /// The next number of a counter, NULL after its last. peeks: it stays the next one.
     pub fn count(&self, peeks: bool, value: &mut Value) {
-        if let Self::Counter { next, start, step } = self {
+        if let Self::Counter { next, start, step, to } = self {
             let number = next.fetch_add(u64::from(!peeks), Ordering::Relaxed) as i64;
-            value.set_integer(start.wrapping_add(step.wrapping_mul(number)));
+            let number = start.wrapping_add(step.wrapping_mul(number));
+            match to {
+                Some(to) if (number > *to) == (*step > 0) && number != *to => value.set(Scalar::Null),
+                _ => value.set_integer(number),
+            }
         }
     }
 
@@ -145,14 +156,22 @@ mod tests {
 
     #[test]
     fn sequence_never_repeats() {
-        assert_eq!(drawn(&Generator::Sequence { start: 5, step: 3 }, 3), ["5", "8", "11"]);
+        assert_eq!(drawn(&Generator::Sequence { start: 5, step: 3, to: None }, 3), ["5", "8", "11"]);
+    }
+
+    #[test]
+    fn a_sequence_ends_with_its_last_number() {
+        for (step, expected) in [(3, ["5", "8", "", ""]), (-3, ["5", "2", "-1", ""])] {
+            let to = Some(if step > 0 { 10 } else { -1 });
+            assert_eq!(drawn(&Generator::Sequence { start: 5, step, to }, 4), expected);
+        }
     }
 
     #[test]
     fn hosts_divide_a_sequence() {
         let mut all: Vec<i64> = (0..3)
             .flat_map(|host| {
-                let mut source = Source::new(&Generator::Sequence { start: 5, step: -2 });
+                let mut source = Source::new(&Generator::Sequence { start: 5, step: -2, to: None });
                 source.divide(Share { host, hosts: 3 });
                 taken(&source, 4)
             })

@@ -118,6 +118,14 @@ impl Recipe {
     }
 
     /// Those of its values and of its steps.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        let drawn = self.steps.iter().filter_map(|step| match step {
+            Step::Draw { source, .. } => Some(source),
+            _ => None,
+        });
+        self.values.iter().map(|(_, source)| source).chain(drawn)
+    }
+
     pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
         let drawn = self.steps.iter_mut().filter_map(|step| match step {
             Step::Draw { source, .. } => Some(source),

@@ -107,6 +107,13 @@ impl Work {
         self.own.get(client).copied()
     }
 
+    /// The most numbers that were drawn of one counter.
+    pub fn counted(&self) -> u64 {
+        let own = self.templates.iter().flat_map(|template| template.sources().iter().map(|(_, one)| one));
+        let shared = self.transactions.iter().flat_map(Recipe::sources);
+        own.chain(shared).map(Source::counted).max().unwrap_or_default()
+    }
+
     /// A client's random numbers of one kind. It depends on the seed and its number alone, so every option
     /// does the same work.
     pub fn chance(&self, client: usize, kind: u64) -> SmallRng {

@@ -17,14 +17,15 @@ class Facts:
 
     connections_lost, connections_lost_cause: in all load, measured or not, and the last cause;
     began_ns: when the first transaction began, 0: none did; backlog: arrivals of an open loop without a
-    client at the end; sees_misses, sees_sleeps, in_turn, spin: of the latch protocol; guarded and
-    exclusive_gets are equal when holders excluded each other.
+    client at the end; numbered: the most numbers drawn of one sequence; sees_misses, sees_sleeps, in_turn,
+    spin: of the latch protocol; guarded and exclusive_gets are equal when holders excluded each other.
     """
 
     io: str | None = None
     threads: int | None = None
     connections_made: int | None = None
     reconnections: int | None = None
+    numbered: int | None = None
     connections_lost: int | None = None
     connections_lost_cause: str | None = None
     connect_ns_mean: float | None = None

@@ -22,14 +22,24 @@ _PREPARE_THRESHOLD = 5
 _PRIMING_S_MAX = 30.0
 
 
-def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, Any]:
+def engine_plan(
+    study: Study, slot: Slot, work: Work, load: Load, numbers: tuple[int, int] = (0, 1)
+) -> dict[str, Any]:
     """The plan in the engine's format (JSON): the subject's own keys, the work, the phases.
+
+    numbers: on data that stay as they are, the first number of each sequence and the step to the next, as
+    runs before and options beside it have drawn others.
 
     The seed is that of the block: all its options get the same work, and each block other work, so that
     what is by chance in the work is in the intervals. A simulation also gets the number of its block.
     """
     seed = (study.plan.seed * (_BLOCKS_MAX + 1) + slot.block) % 2**63
-    plan, server = {**load_plan(study, slot.option, work), "seed": seed}, load.server
+    plan: dict[str, Any] = {**load_plan(study, slot.option, work), "seed": seed}
+    server = load.server
+    if numbers != (0, 1):
+        plan |= {
+            key: [_numbered(one, numbers) for one in plan[key]] for key in ("statements", "transactions")
+        }
     if server is not None and study.workload.steady and "handle" in plan:
         plan |= _priming(plan, work, load, server.protocol)
     if server is None:
@@ -39,6 +49,21 @@ def engine_plan(study: Study, slot: Slot, work: Work, load: Load) -> dict[str, A
     countable = server.latch_names is not None and server.pid is not None
     count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
     return {**load.plan, **_address(server), **plan, **trace, **count}
+
+
+def _numbered(part: Mapping[str, Any], numbers: tuple[int, int]) -> dict[str, Any]:
+    """A statement or transaction of the plan whose sequences begin and step so."""
+    first, step = numbers
+
+    def of(generator: Mapping[str, Any]) -> Mapping[str, Any]:
+        if generator["kind"] not in ("sequence", "unique"):
+            return generator
+        own = generator.get("step", 1)
+        start = generator["start"] + own * first
+        return {**generator, "kind": "sequence", "start": start, "step": own * step}
+
+    given = {key: part[key] for key in ("parameters", "values") if part.get(key)}
+    return {**part, **{key: {name: of(one) for name, one in found.items()} for key, found in given.items()}}
 
 
 def _priming(plan: Mapping[str, Any], work: Work, load: Load, protocol: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ _LOAD_TABLES = _names(
     "phases throughput latency clients transactions executions marks errors samples notices inspect asides"
 )
 _LOAD_FACTS = _names(
-    "threads connections_made reconnections connect_ns_mean backlog io connections_lost"
+    "threads connections_made reconnections numbered connect_ns_mean backlog io connections_lost"
     " connections_lost_cause began_ns"
 )
 

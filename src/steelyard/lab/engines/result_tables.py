@@ -37,7 +37,7 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
 def engine_samples(result: EngineResult, t_ns: int) -> Columns:
     """Samples of the engine's facts, and of its sessions' inspections, summed over clients."""
     samples, facts = Rows("samples"), result.facts
-    for metric in ("threads", "connections_made", "reconnections", "connect_ns_mean"):
+    for metric in ("threads", "connections_made", "reconnections", "numbered", "connect_ns_mean"):
         if (value := getattr(facts, metric)) is not None:
             samples.add(t_ns=t_ns, monitor="engine", entity="engine", metric=metric, value=float(value))
     for point, waiting in enumerate(facts.backlog or ()):

@@ -48,15 +48,19 @@ def compare(bench: Bench, found: Findings) -> None:
             found.add(option, "work", name, answer, 0, draws=len(rows), rows=fmean(rows) if rows else None)
 
 
-def _by_chance(work: Work) -> Iterator[str]:
-    """Statements whose values, or whose rows, are not the same whenever a client executes them."""
+def numbered(work: Work) -> Iterator[str]:
+    """Statements with a number of a sequence, which all clients share."""
     shared = [one.values for one in work.transactions.values() if isinstance(one, Transaction)]
     for name, statement in work.statements.items():
-        counters = (
-            g.kind in _COUNTERS for values in (statement.parameters, *shared) for g in values.values()
-        )
-        if any(counters) or _VOLATILE.search(statement.sql):
+        generators = (one for values in (statement.parameters, *shared) for one in values.values())
+        if any(one.kind in _COUNTERS for one in generators):
             yield name
+
+
+def _by_chance(work: Work) -> Iterator[str]:
+    """Statements whose values, or whose rows, are not the same whenever a client executes them."""
+    yield from numbered(work)
+    yield from (name for name, statement in work.statements.items() if _VOLATILE.search(statement.sql))
 
 
 def _answers(one: Sequence[Row], other: Sequence[Row]) -> dict[str, str]:

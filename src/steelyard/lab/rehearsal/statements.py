@@ -17,7 +17,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
-from steelyard.lab.rehearsal.same_work import DRAWS_S
+from steelyard.lab.rehearsal.same_work import DRAWS_S, numbered
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
@@ -26,7 +26,13 @@ from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
-from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, written
+from steelyard.subjects.servers.by_address import (
+    commits_itself,
+    reading,
+    refuse_writes,
+    stays_as_it_is,
+    written,
+)
 from steelyard.workloads import Work
 
 _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin and commit"
@@ -34,6 +40,8 @@ _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin
 _CONNECT_S = 15.0
 _WRITES = "25006"
 _OPEN = "open"
+# integrity constraint violation
+_TAKEN = "23"
 _WROTE = "steelyard: has it written?"
 _BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
 _ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
@@ -103,6 +111,9 @@ def try_statements(
         found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
     codes = (*kind.statement_errors, _OPEN)
     refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in codes)]
+    if stays_as_it_is(study):
+        numbers = set(numbered(work))
+        refused += [row for row in rows if row["code"].startswith(_TAKEN) and row["statement"] in numbers]
     # a class of a capture is tried without its session, which it may need
     if not isinstance(option.workload, ReplayWorkload) or len(refused) > len(rows) / 2:
         found.errors += [_error(bench, kind, option, row) for row in refused]
@@ -209,6 +220,8 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
     hint = ""
     workload = study.workload
     own = workload.statements.get(name) if isinstance(workload, StatementWorkload) else None
+    if refused["code"].startswith(_TAKEN):
+        hint = "start of unique and sequence: the first number that no row has (one more than select max)"
     if refused["code"] == _OPEN:
         text = f'option {option.label}: {refused["message"]}, since autocommit is off: "{name}"'
         return InputError(text, _BEGIN_HINT, ("workload",))

@@ -117,6 +117,7 @@ class _Block:
         for lane in self._each(lanes):
             results.append(lane.result())
             refuse_interrupted(lane.load, results[-1])
+        self._laboratory.numbers.add(max(result.facts.numbered or 0 for result in results))
         self._refuse_inconsistent(lanes)
         times.after_ns = self._now_ns()
         for lane in lanes:
@@ -189,7 +190,8 @@ class _Block:
     def _lane(self, slot: Slot, load: Load, limit_s: float, opened: ExitStack) -> Lane:
         self.current, laboratory = slot, self._laboratory
         work = laboratory.works[slot.option.label]
-        plan = {**engine_plan(laboratory.study, slot, work, load), "turns": True}
+        numbers = laboratory.numbers.of(self._slots.index(slot), len(self._slots))
+        plan = {**engine_plan(laboratory.study, slot, work, load, numbers), "turns": True}
         engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
         opened.callback(engine.stop)
         roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))

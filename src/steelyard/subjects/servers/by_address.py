@@ -11,6 +11,7 @@ from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.plan import Option
 from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
+from steelyard.study.workloads.statements import Transaction
 from steelyard.subjects import Server
 from steelyard.workloads import Work, work_of
 
@@ -83,6 +84,29 @@ def refuse_writes(statements: Iterable[str]) -> None:
         )
 
 
+def stays_as_it_is(study: Study) -> bool:
+    """Whether no run gets fresh data: what one has written is there for the next."""
+    return study.subject.dsn is not None and study.subject.restore != "reload"
+
+
+def _check_numbers(study: Study) -> None:
+    """Raises InputError for a sequence whose numbers may be in the data at an address already."""
+    work = work_of(study.workload)
+    given = {("statements", name, "parameters"): one.parameters for name, one in work.statements.items()}
+    for name, transaction in work.transactions.items():
+        if isinstance(transaction, Transaction):
+            given["transactions", name, "values"] = transaction.values
+    for at, generators in given.items():
+        for name, one in generators.items():
+            needs = {"unique": {"start"}, "sequence": {"start", "to"}}.get(one.kind, set[str]())
+            if missing := sorted(needs - one.model_fields_set):
+                raise InputError(
+                    f"{one.kind} needs {' and '.join(missing)} on a server at an address: its data stay",
+                    "start: the first number that no row has, or of the rows to change; to: the last one",
+                    ("workload", *at, name),
+                )
+
+
 def check_foreign(study: Study) -> None:
     """Raises InputError for a factor or setting that acts on a server at an address."""
     if work_of(study.workload).directory is not None:
@@ -91,6 +115,8 @@ def check_foreign(study: Study) -> None:
             "leave data_directory out",
             ("workload", "data_directory"),
         )
+    if stays_as_it_is(study):
+        _check_numbers(study)
     grows, reloads = bool(work_of(study.workload).grows), study.subject.restore == "reload"
     if reloads and study.subject.kind != "postgres":
         raise InputError("restore = 'reload' is for PostgreSQL", "leave dsn out", ("subject", "restore"))

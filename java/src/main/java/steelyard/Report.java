@@ -163,6 +163,7 @@ final class Report {
         ObjectNode engine = result.putObject("engine");
         engine.put("io", "jdbc").put("threads", clients.size()).put("connections_made", connections);
         engine.put("reconnections", clients.stream().mapToLong(client -> client.reconnections).sum());
+        engine.put("numbered", work.share.numbered());
         engine.put("connections_lost", clients.stream().mapToLong(client -> client.lost).sum());
         engine.put("connections_lost_cause", lostCause(clients));
         engine.put("connect_ns_mean", connectNs / (double) Math.max(1, connections));

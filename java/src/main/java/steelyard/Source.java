@@ -20,8 +20,9 @@ interface Source {
             case "nurand" -> new NuRand(
                     generator.path("a").asLong(), low, high, generator.path("constant").asLong(), whole(low, high));
             case "sequence" -> new Counter(
-                    new AtomicLong(), generator.path("start").asLong(), generator.path("step").asLong(), share);
-            case "unique" -> new Counter(new AtomicLong(), 1, 1, share);
+                    share.counter(), generator.path("start").asLong(), generator.path("step").asLong(),
+                    generator.hasNonNull("to") ? (Long) generator.path("to").asLong() : null, share);
+            case "unique" -> new Counter(share.counter(), generator.path("start").asLong(1), 1, null, share);
             case "text" -> new Text(generator.path("length").asInt());
             case "choice" -> Choice.of(generator.path("values"));
             default -> throw new PlanError("no generator `" + kind + "`");
@@ -51,7 +52,7 @@ interface Source {
         }
     }
 
-    record Counter(AtomicLong next, long start, long step, Share share) implements Source {
+    record Counter(AtomicLong next, long start, long step, Long to, Share share) implements Source {
         @Override
         public void draw(SmallRandom random, Value value) {
             count(false, value);
@@ -61,6 +62,9 @@ interface Source {
         void count(boolean peeks, Value value) {
             value.kind = Kind.LONG;
             value.number = start + step * share.number(peeks ? next.get() : next.getAndIncrement());
+            if (to != null && (step > 0 ? value.number > to : value.number < to)) {
+                value.setNull();
+            }
         }
     }
 
