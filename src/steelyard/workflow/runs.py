@@ -18,8 +18,6 @@ from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.runner import StudyFailed, block
-from steelyard.lab.turns.schedule import LIFE_PER_PRIMING
-from steelyard.quantities import significant
 from steelyard.study.errors import InputError, brief
 from steelyard.study.plan import Slot
 from steelyard.subjects import Bench, SubjectFailed, kind_of
@@ -67,8 +65,7 @@ def runs_of(
     """Makes runs while the context lasts; then all that was started or changed for them is undone.
 
     admit: see `Laboratory`; rehearsed: gets what was tried before them; numbered: numbers of sequences that
-    earlier runs have drawn. Raises InputError, StudyFailed,
-    BootNeeded.
+    earlier runs have drawn. Raises InputError, StudyFailed, BootNeeded.
     """
     study = prepared.study
     with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
@@ -101,13 +98,8 @@ def runs_of(
         try:
             try:
                 found = rehearse(bench, kind, subjects, host, taking_turns)
-                if taking_turns and found.priming_s * LIFE_PER_PRIMING > study.plan.measure_s:
-                    taking_turns = False
-                    found.one_after_another = (
-                        f"new connections need {significant(found.priming_s)} s until their statements are"
-                        f" warm, and measure_s = {study.plan.measure_s:g} has no room for it"
-                    )
                 rehearsed(found)
+                taking_turns = taking_turns and not found.one_after_another
                 if taking_turns and found.wrote:
                     servers = servers_of(study, bench.options, wrote=True)
                     subjects += [kind.make(own) for own in list(_benches(bench, servers))[len(subjects) :]]

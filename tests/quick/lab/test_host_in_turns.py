@@ -135,10 +135,10 @@ def test_settings_that_hold_at_once_take_turns_and_others_have_a_reason(
 def test_options_have_servers_of_their_own_where_they_differ_in_the_scheduling_of_the_server() -> None:
     for role, servers in (("server", [0, 1]), ("engine", [0, 0])):
         levels = f"A = {{ {role}.slice_ms = 3 }}\nB = {{ {role}.slice_ms = 5 }}"
-        assert list(servers_of(plan_study(study_text(levels), "host")[1]).values()) == servers
+        assert list(servers_of(*plan_study(study_text(levels), "host")).values()) == servers
 
 
 def test_the_catalogue_s_study_of_slices_takes_turns() -> None:
     study, options = plan_study(find_study("scheduler-slice")[1], "scheduler-slice")
     assert why_one_after_another(study, options) == ""
-    assert len(set(servers_of(options).values())) == len(options) == 8
+    assert len(set(servers_of(study, options).values())) == len(options) == 8

@@ -39,7 +39,7 @@ def study_text(
 
 def test_servers_take_their_buffers_as_far_as_data_fill_them_and_their_sessions() -> None:
     study, options = plan_study(study_text(), "room")
-    assert list(servers_of(options).values()) == [0, 1]
+    assert list(servers_of(study, options).values()) == [0, 1]
     need = room_of_servers(study, options)
     data = 250 * 10**6
     # two servers with their processes and eight sessions each; 64 MB of buffers, and 1 GB that data half fill

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -76,7 +76,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     text = "returns other values under some options (order, dates, floats); its rows are equal"
     return WorkCheck(
         tuple(one for one in found.values() if one.statement not in meant),
-        tuple(one for one in found.values() if one.statement in meant),
+        tuple(replace(one, meant=True) for one in found.values() if one.statement in meant),
         tuple(Notice("work-text", text, detail=name) for name in texts),
         _plans(evidence),
     )

@@ -61,6 +61,11 @@ class Findings:
         return self.blocks >= FEWEST_BLOCKS
 
     @property
+    def proves(self) -> bool:
+        """Whether an option can win: blocks enough, and the same rows under all options."""
+        return self.enough and not self.work.meant
+
+    @property
     def too_few(self) -> str:
         """Beside a number of blocks that makes no verdict; '' where there are enough."""
         return "" if self.enough else f"; a verdict needs {FEWEST_BLOCKS}"

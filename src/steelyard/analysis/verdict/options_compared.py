@@ -17,6 +17,7 @@ from steelyard.analysis.verdict.load_points import answers_by_point
 from steelyard.analysis.verdict.memory_costs import memory_costs
 from steelyard.analysis.verdict.pair_sentences import PairSentences, missing
 from steelyard.analysis.verdict.schema_costs import schema_costs
+from steelyard.analysis.verdict.unequal_work import difference
 from steelyard.analysis.verdict.win_map import win_map_sentences
 from steelyard.quantities import count, listed, percent
 
@@ -59,16 +60,19 @@ def _finished(findings: Findings, found: Verdict, compared: Sequence[str]) -> Ve
     found = replace(found, reasons=(*explained, *reasons))
     # so few blocks give a poor estimate of the scatter
     leads = any(p.won for (option, _), p in findings.pairwise.pairs.items() if option == compared[0])
-    if findings.enough or (found.outcome == "inconclusive" and not leads):
+    if findings.proves or (found.outcome == "inconclusive" and not leads):
         return found
     ties = found.ties or (found.winner or "",)
-    as_measured = f"Nothing is proven by {count(findings.blocks, 'block')}: the differences are as measured."
+    doubts = [f"Rows may differ, as the study says: {difference(one)}." for one in findings.work.meant]
+    if not findings.enough:
+        blocks = count(findings.blocks, "block")
+        doubts.append(f"Nothing is proven by {blocks}: the differences are as measured.")
     return replace(
         found,
         outcome="leaning",
         winner=None,
         headline=f"Leaning: {found.headline}",
-        reasons=(as_measured, *found.reasons),
+        reasons=(*doubts, *found.reasons),
         ties=ties,
     )
 
@@ -105,7 +109,7 @@ def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict
 
     Sizes and intervals are those of the tables, against the baseline, even where the baseline wins.
     """
-    option, other, lead = pair.option, pair.other, wins if findings.enough else ahead
+    option, other, lead = pair.option, pair.other, wins if findings.proves else ahead
     said = PairSentences(findings, findings.pairwise.toward(findings.evidence.baseline, pair))
     next_best = ", the next best" if len(findings.pairwise.options) > 2 else ""
     if option == findings.evidence.baseline:

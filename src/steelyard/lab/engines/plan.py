@@ -20,6 +20,8 @@ _BLOCKS_MAX = 1000
 _PRIMING = {"named": 6}
 _PREPARE_THRESHOLD = 5
 _PRIMING_S_MAX = 30.0
+LIFE_PER_PRIMING = 4
+"""Least length of the load of new connections, in times of what they need before it."""
 
 
 def engine_plan(

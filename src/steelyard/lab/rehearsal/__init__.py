@@ -15,6 +15,7 @@ from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.consistency import refuse_inconsistent
 from steelyard.lab.doctor.permissions import refused_probes
+from steelyard.lab.engines.plan import LIFE_PER_PRIMING
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.laboratory import readers_of
@@ -27,6 +28,7 @@ from steelyard.lab.rehearsal.statements import session_key, texts_key, try_state
 from steelyard.lab.run_parts import root_processes, target_of
 from steelyard.monitors import Reader, Target
 from steelyard.monitors.sql.queries import queries_of
+from steelyard.quantities import significant
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting
 from steelyard.study.host_settings import host_settings
@@ -71,6 +73,12 @@ def rehearse(
     if found.errors:
         raise InputError(errors=found.refusals())
     compare(bench, found)
+    measure_s = bench.study.plan.measure_s
+    if in_turns and LIFE_PER_PRIMING * found.priming_s > measure_s:
+        found.one_after_another = (
+            f"new connections need {significant(found.priming_s)} s until their statements are warm,"
+            f" and measure_s = {measure_s:g} has no room for it"
+        )
     for option in bench.options:
         for name in written([bench.works[option.label]]):
             found.add(option, "write", name, "", 0)

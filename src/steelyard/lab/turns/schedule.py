@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+from steelyard.lab.engines.plan import LIFE_PER_PRIMING
 from steelyard.study.study import Plan
 
 # what differs between sets of connections weighs more than a round's scatter; to connect costs about 100 ms
 _DEAL_MS = 600
-LIFE_PER_PRIMING = 4
 # on two cores: readings of the monitors; new connections and their first load
 _TURN_OVERHEAD_S = 0.012
 _DEAL_OVERHEAD_S = 0.15

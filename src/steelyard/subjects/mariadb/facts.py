@@ -17,6 +17,11 @@ _DIFFERENT = (
 
 
 # without the right PROCESS a user sees only its own sessions; this one is not counted
+# grows with each row that the session writes
+WROTE = """
+select coalesce(sum(variable_value), 0) from information_schema.session_status
+where variable_name in ('HANDLER_WRITE', 'HANDLER_UPDATE', 'HANDLER_DELETE')
+"""
 LEFT_SQL = """
     select 1 + least(@@global.max_connections - count(*), if(@@max_user_connections > 0,
         @@max_user_connections - sum(user = substring_index(user(), '@', 1)),

@@ -25,7 +25,7 @@ from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
 from steelyard.subjects.mariadb.data_file import load_file
 from steelyard.subjects.mariadb.driver import sent_by_driver
-from steelyard.subjects.mariadb.facts import LEFT_SQL, number, sources_of
+from steelyard.subjects.mariadb.facts import LEFT_SQL, WROTE, number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
 from steelyard.subjects.mariadb.own_session import own_session
 from steelyard.subjects.mariadb.schema_levels import apply_schema
@@ -163,8 +163,7 @@ class MariaDB:
         if template.exists():
             return template
         if (made := self._bench.folder.parent / template.name).is_dir():
-            # by another server of this study
-            return made
+            return made  # by another server of this study
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         limit_s = self._bench.study.plan.set_up_limit_s
@@ -288,8 +287,7 @@ KIND = Kind(
     statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
     no_table=("42S02",),
     explain=("explain format=json ", "EXPLAIN"),
-    wrote="select coalesce(sum(variable_value), 0) from information_schema.session_status"
-    " where variable_name in ('HANDLER_WRITE', 'HANDLER_UPDATE', 'HANDLER_DELETE')",
+    wrote=WROTE,
     client="mariadb DATABASE",
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"

@@ -24,6 +24,8 @@ _SETTINGS = """
 
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html; a superuser may take reserved ones
+# of the transaction, once it has written
+WROTE = "select coalesce(txid_current_if_assigned(), 0)"
 LEFT_SQL = """
     select least(
         current_setting('max_connections')::int - there - case when rolsuper then 0 else

@@ -36,7 +36,7 @@ from steelyard.subjects.postgres.cluster import (
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.driver import sent_by_driver
-from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, fatal, number, sessions
+from steelyard.subjects.postgres.facts import LEFT_SQL, WROTE, facts_of, fatal, number, sessions
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
@@ -49,7 +49,7 @@ from steelyard.subjects.postgres.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
-from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.directory import copied_from_another, copy_files
 from steelyard.subjects.servers.network import listening
 from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_settings
 from steelyard.subjects.servers.running import Running
@@ -111,13 +111,8 @@ class Postgres:
         self._account.admit(bench.folder)
         self._sockets = self._account.private(bench.folder / "sockets")
         # the server's own processes are to be distinguished from those of the program that fills it
-        self._finish = partial(
-            finish,
-            bench.guard,
-            self._account,
-            home=self._sockets,
-            limit_s=bench.study.plan.set_up_limit_s,
-        )
+        limit_s = bench.study.plan.set_up_limit_s
+        self._finish = partial(finish, bench.guard, self._account, home=self._sockets, limit_s=limit_s)
         self._socket = self._sockets / f".s.PGSQL.{self._network.port}"
         check_socket(self._socket)
 
@@ -134,7 +129,7 @@ class Postgres:
         running = self._running
         assert running is not None
         pooler, pooler_settings, settings = divided(running.settings)
-        # a template must have no session while it is copied
+        # the template must have no session while it is copied
         own = TEMPLATE if self._bench.work.read_only else "postgres"
         dsn = self._dsn(own)
 
@@ -202,7 +197,7 @@ class Postgres:
             connection.execute("checkpoint")
 
     def stop(self) -> str:
-        """Stops the server at once; its data are never reused without a reset."""
+        """Ends the server; its data are never reused without a reset."""
         self._pooler.stop()
         return self._server.stop()
 
@@ -212,11 +207,7 @@ class Postgres:
         if data.exists():
             return data
         bench, draft = self._bench, data.with_suffix(".draft")
-        shutil.rmtree(draft, ignore_errors=True)
-        if (made := bench.folder.parent / data.name).is_dir():
-            # by another server of this study, which rests meanwhile
-            copy_files(made, draft)
-            draft.rename(data)
+        if copied_from_another(bench.folder.parent / data.name, draft, data):
             return data
         if bench.work.directory is None:
             more = checksum_arguments(bench.study, bench.options, bindir)
@@ -296,7 +287,7 @@ KIND = Kind(
     statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
     no_table=("42P01", "3F000"),
     explain=("explain (format json) ", "QUERY PLAN"),
-    wrote="select coalesce(txid_current_if_assigned(), 0)",
+    wrote=WROTE,
     client='psql "$DSN"',
     no_sql=restoring,
     findings=findings,
