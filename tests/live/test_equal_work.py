@@ -200,7 +200,8 @@ def test_a_driver_does_the_same_work_as_the_native_engine(lab: Lab) -> None:
     path = study(
         lab.folder,
         schema=SALES + "create table kind (f float8, n numeric(9, 3), d date, t text, b bool);"
-        " insert into kind select n / 7.0, n / 3.0, date '2024-01-01' + n, null, n > 3 from generate_series(1, 9) n;",
+        " insert into kind select n / 7.0, n / 3.0, date '2024-01-01' + n, null, n > 3"
+        " from generate_series(1, 9) n;",
         sql="select * from kind, live.sale where c = :c", parameters=C, workload='handle = "named"',
         factor=f'scope = "client"\nsetting = "driver"\nlevels = {{ NATIVE = "", JDBC = "{PGJDBC}" }}',
     )  # fmt: skip

@@ -60,7 +60,7 @@ def part(host: str, values: list[int], clock: Offset = SAME, seconds: int = 1) -
         "inspect": {"client": [], "name": [], "metric": [], "value": []},
         "asides": {"point": [], "phase": [], "transactions": []},
     }  # fmt: skip
-    facts = Facts("epoll", 2, 4, 0, 0, None, 10.0, (1,), (clock.to_host(1000 + int(host[1:])),))
+    facts = Facts("epoll", 2, 4, 0, 0, 0, None, 10.0, (1,), (clock.to_host(1000 + int(host[1:])),))
     return Part(host, clock, HostResult(EngineResult("load", tables, facts), EMPTY, ()))
 
 
