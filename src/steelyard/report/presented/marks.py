@@ -18,6 +18,7 @@ MARKS: dict[Standing, str] = {
     "leaning equivalent": "≈",
     "leaning different": "◇",
 }
+OTHER_WORK = "!"
 # what tables, verdict and legend call each
 WORDS: dict[Standing, str] = {
     "better": "better",

@@ -85,7 +85,9 @@ class Presented:
     @property
     def marks_mean(self) -> str:
         """What the marks of rows mean; '' where nothing is compared."""
-        return marks_mean(row.comparison for row in self.ranking if row.comparison)
+        other = "! other work than the baseline: figures of time do not compare"
+        marks = marks_mean(row.comparison for row in self.ranking if row.comparison)
+        return f"{other}; {marks}" if any(row.other_work for row in self.ranking) else marks
 
     @property
     def order(self) -> str:

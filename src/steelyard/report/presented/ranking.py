@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.analysis.judgement.results import Comparison, Estimate, Judgement, Metric
 from steelyard.report.presented.footnotes import Footnote
-from steelyard.report.presented.marks import MARKS
+from steelyard.report.presented.marks import MARKS, OTHER_WORK
 
 _ROWS_MAX = 16
 _BEST_ROWS = 10
@@ -32,10 +32,13 @@ class Row:
     p50: Estimate | None
     p99: Estimate | None
     footnotes: tuple[int, ...]
+    other_work: bool = False
 
     @property
     def mark(self) -> str:
-        """The outcome as one sign; `·` for the baseline."""
+        """The outcome as one sign; `·` for the baseline, `!` for an option that did other work than it."""
+        if self.other_work:
+            return OTHER_WORK
         return MARKS[self.comparison.standing] if self.comparison else "·"
 
 
@@ -63,6 +66,7 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
         )
     }
     against = {item.option: item for item in of_metric(judgement.comparisons, roles.foremost)}
+    unequal = {one.option for one in judgement.work if not one.meant}
     work = fits["work"]
     rank = fits["p99"] if roles.latency else work
     sign = 1 if roles.foremost and roles.foremost.better == "lower" else -1
@@ -81,6 +85,7 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
             cpu=fits["cpu"].get(label),
             p50=fits["p50"].get(label),
             p99=fits["p99"].get(label),
+            other_work=label in unequal,
             footnotes=tuple(note.number for note in footnotes if note.number and label in note.about),
         )
         for place, label in enumerate(order)
