@@ -290,7 +290,7 @@ def test_a_study_gives_the_engine_the_values_of_its_transactions() -> None:
     transactions = load_plan(prepared.study, option, work_of(option.workload))["transactions"]
     assert [one["values"] for one in transactions] == [
         {"id": {"kind": "uniform", "low": 1, "high": 9}},
-        {"id": {"kind": "sequence", "start": 1, "step": 1}},
+        {"id": {"kind": "sequence", "start": 1, "step": 1, "to": None}},
     ]
 
 

@@ -46,7 +46,7 @@ impl<P: Protocol> Run<'_, P> {
                 }
             }
         })?;
-        if !whole {
+        if !whole && work.plan.prime > 1 {
             let text = format!(
                 "statements ran fewer than {} times on each new connection before it was measured: they take \
                  longer than {} s together",

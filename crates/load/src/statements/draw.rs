@@ -72,6 +72,11 @@ impl Draw {
         Self { texts: chance.clone(), chance, peeks: true, ..Self::new(work, client) }
     }
 
+    /// Whether it is one of those that no load draws.
+    pub fn peeks(&self) -> bool {
+        self.peeks
+    }
+
     /// The values of a captured statement, by place; texts as they stand in it.
     pub fn captured(&mut self, values: &[Option<String>]) {
         for (place, value) in self.values.iter_mut().zip(values) {

@@ -76,6 +76,8 @@ impl Walk {
                     // writing into memory does not fail
                     drop(write!(text, "{number:0digits$}"));
                 }
+                // nobody is to take what is rolled back
+                Step::Send { .. } if draw.peeks() => {}
                 Step::Send { queue, values, after_ms } => {
                     let after_ms = draw.evaluate(after_ms)?;
                     let after_ms = if after_ms == Scalar::Null { 0.0 } else { after_ms.double()? };

@@ -20,6 +20,8 @@ _BLOCKS_MAX = 1000
 _PRIMING = {"named": 6}
 _PREPARE_THRESHOLD = 5
 _PRIMING_S_MAX = 30.0
+# of those that need one execution: the first turn would do as well
+_PRIMING_ONCE_S_MAX = 0.25
 LIFE_PER_PRIMING = 4
 """Least length of the load of new connections, in times of what they need before it."""
 
@@ -77,7 +79,7 @@ def _priming(plan: Mapping[str, Any], work: Work, load: Load, protocol: str) -> 
     transactions = [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]]
     return {
         "prime": times,
-        "prime_s": _PRIMING_S_MAX,
+        "prime_s": _PRIMING_S_MAX if times > 1 else _PRIMING_ONCE_S_MAX,
         "transactions": transactions,
     }
 

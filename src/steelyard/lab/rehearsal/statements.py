@@ -101,8 +101,8 @@ def try_statements(
     rows = [row for row in rows if row["statement"] != _WROTE]
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
-    priming_s = max(study.plan.clients) * plan.get("prime", 0) * _shortest_s(rows)
-    found.priming_s = max(found.priming_s, priming_s)
+    if (times := plan.get("prime", 0)) > 1:
+        found.priming_s = max(found.priming_s, max(study.plan.clients) * times * _shortest_s(rows))
     for row in rows:
         if row["draw"] and not row["code"]:
             continue

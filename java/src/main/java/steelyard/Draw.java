@@ -51,6 +51,10 @@ final class Draw {
         }
     }
 
+    boolean isAside() {
+        return load != null;
+    }
+
     int transaction() {
         return deck != null ? deck.next(chance) : work.drawn(chance.share());
     }

@@ -91,7 +91,7 @@ final class Engine {
         for (Client client : clients) {
             whole &= new Priming(client, work).run(plan.path("prime").asInt(), limitNs);
         }
-        if (!whole) {
+        if (!whole && plan.path("prime").asInt() > 1) {
             report.young(plan.path("prime").asInt(), plan.path("prime_s").asDouble());
         }
         primedMs = (System.nanoTime() - begin) / 1e6;
