@@ -6,7 +6,7 @@
     python benches/fooled.py simulated [--studies 2000]   the same option twice, by simulated counts
 
 A file begins with its truth, the rule that catches it, what is expected, and what was said before there was
-such a rule. Expected: `unequal work`; `refused` (exit code 2); `same` (no option wins, no transaction fails);
+such a rule. Expected: `unequal work`; `refused WORDS` (exit code 2); `same` (no option wins, nothing fails);
 `faster OPTION RATIO` (at least so many times the throughput of the other).
 """
 
@@ -132,9 +132,10 @@ def throughput(judgement: dict[str, Any], option: str) -> float:
     return one["ratio"] if one["option"] == option else 1 / one["ratio"]
 
 
-def is_right(expected: str, code: int, judgement: dict[str, Any], bundle: Bundle | None) -> bool:
-    if expected == "refused":
-        return code == 2
+def is_right(expected: str, code: int, judgement: dict[str, Any], bundle: Bundle | None, said: str) -> bool:
+    """Whether a study ended as expected. said: its messages."""
+    if expected.startswith("refused "):
+        return code == 2 and expected.removeprefix("refused ") in said
     if bundle is None:
         return False
     outcome = judgement["verdict"]["outcome"]
@@ -158,7 +159,7 @@ def ways(names: list[str]) -> int:
             copy = Path(folder) / path.name
             copy.write_text(path.read_text())
             code, judgement, bundle, said = ran(copy)
-            right = is_right(head["expect"], code, judgement, bundle)
+            right = is_right(head["expect"], code, judgement, bundle, said)
         errors = [line for line in said.splitlines() if line.startswith("error: ")]
         answer = judgement["verdict"]["headline"] if judgement else " ".join(errors[:1])
         wrong += not right

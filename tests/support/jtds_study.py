@@ -74,7 +74,7 @@ PRIMING = {"none": 1, "per-use": 1, "named": 11}
 
 @dataclass(frozen=True)
 class Sent:
-    """What one option sent: transactions with those before the load, requests of the workload by kind, commits."""
+    """What one option sent: transactions, before the load too, requests of the workload by kind, commits."""
 
     transactions: int
     requests: Counter[str]
