@@ -5,9 +5,9 @@
     python benches/fooled.py same [--studies 29]   the same option seven times against itself, live
     python benches/fooled.py simulated [--studies 2000]   the same option twice, by simulated counts
 
-A file begins with its truth, the rule that catches it, what is expected, and what was said before there was
-such a rule. Expected: `unequal work`; `refused WORDS` (exit code 2); `same` (no option wins, nothing fails);
-`faster OPTION RATIO` (at least so many times the throughput of the other).
+A file begins with its truth, the rule that catches it, and what is expected: `unequal work`; `refused WORDS`
+(exit code 2); `same` (no option wins, nothing fails); `faster OPTION RATIO` (its throughput is at least RATIO
+times that of the other option).
 """
 
 # pyright: basic
@@ -127,7 +127,7 @@ def ran(path: Path) -> tuple[int, dict[str, Any], Bundle | None, str]:
 
 
 def throughput(judgement: dict[str, Any], option: str) -> float:
-    """Ratio of an option to the other."""
+    """Throughput of an option, divided by that of the other."""
     (one,) = (c for c in judgement["comparisons"] if c["metric"] == "throughput_per_s")
     return one["ratio"] if one["option"] == option else 1 / one["ratio"]
 

@@ -93,14 +93,16 @@ def names_of(part: Mapping[str, Any]) -> set[str]:
 def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
     """The longest run time of an engine that does not hang.
 
-    At each load point, running transactions end after warm-up and after measure, within their deadline;
-    a driver's warm-up may last longer than the plan's.
+    At each load point, running transactions end after warm-up and after measure, within their deadline, and
+    so does the last one that new connections execute before. A driver's warm-up may last longer than the
+    plan's.
     """
     if load.limit_s is not None:
         return load.limit_s + _MARGIN_S
     longest_s = slot.option.workload.longest_s
     warm_up_max_s = load.plan.get("jdbc", {}).get("warm_up_max_s", 0.0)
-    return run_seconds(study) + len(study.plan.clients) * (warm_up_max_s + 2 * longest_s) + _MARGIN_S
+    point_s = _PRIMING_S_MAX + warm_up_max_s + 3 * longest_s
+    return run_seconds(study) + len(study.plan.clients) * point_s + _MARGIN_S
 
 
 def _address(server: Server) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _server(
     found: Findings,
 ) -> None:
     """One server, with the options that share it."""
-    study, draws = bench.study, 1 if host is None else DRAWS
+    study, draws = bench.study, 1 if host is None or len(bench.options) == 1 else DRAWS
     tried: dict[str, Sequence[Row]] = {}
     loads: dict[str, Load] = {}
 

@@ -21,8 +21,9 @@ DRAWS_S = 2.0
 _TOLERANCE = 1e-6
 # other rows at other times, or by chance
 _VOLATILE = re.compile(
-    r"\b(random|rand|now|sysdate|\w*timestamp|current_\w+|gen_random_uuid|uuid\w*|nextval|tablesample"
-    r"|skip\s+locked)\b",
+    r"\b(?:(?:random|rand|now|sysdate|timeofday|nextval|(?:gen_random_)?uuid\w*"
+    r"|(?:clock|statement|transaction)_timestamp)\s*\(|(?:current_|local)(?:date|time|timestamp)\b"
+    r"|tablesample\b|skip\s+locked\b)",
     re.IGNORECASE,
 )
 # one sequence for all clients

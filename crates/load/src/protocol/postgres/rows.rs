@@ -73,7 +73,7 @@ pub fn take(wanted: &Take, columns: &[Column], rows: &Rows, draw: &mut Draw) -> 
     if rows.count == 0 {
         return Ok(());
     }
-    let mut read = 0;
+    let mut read = 0_usize;
     for (number, value) in values(&rows.row).enumerate() {
         read += 1;
         for column in columns.iter().filter(|column| column.number == number) {
@@ -84,7 +84,8 @@ pub fn take(wanted: &Take, columns: &[Column], rows: &Rows, draw: &mut Draw) -> 
             }
         }
     }
-    if rows.row.get(..2) != Some(&u16::to_be_bytes(read)) {
+    let announced = rows.row.first_chunk().map(|bytes| usize::from(u16::from_be_bytes(*bytes)));
+    if announced != Some(read) {
         return Err("the row that gives values cannot be read, or is larger than 1 MiB".into());
     }
     Ok(())

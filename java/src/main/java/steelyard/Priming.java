@@ -6,13 +6,8 @@ import java.sql.SQLException;
  * Before the load of a new connection: a client executes its transactions as often as its handle needs, rolled back,
  * with values that no load draws. A driver prepares a statement after some executions, a server plans it anew for some.
  */
-final class Priming extends Client {
+final class Priming extends RolledBack {
     private final Work work;
-
-    /** Steps that roll back end their transaction. */
-    private static final class Ended extends RuntimeException {
-        private static final long serialVersionUID = 1;
-    }
 
     Priming(Client of, Work work) {
         super(of, work);
@@ -57,20 +52,6 @@ final class Priming extends Client {
         }
         session.rollBack();
     }
-
-    @Override
-    void begin() {}
-
-    @Override
-    void commit() {}
-
-    @Override
-    void rollBack() {
-        throw new Ended();
-    }
-
-    @Override
-    void pause(long ns) {}
 
     @Override
     void statement(int statement, Take take) throws SQLException {

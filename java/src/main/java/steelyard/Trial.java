@@ -8,7 +8,7 @@ import java.util.Timer;
 import java.util.TimerTask;
 
 /** Every transaction in a session of its own, rolled back: what the server answers. */
-final class Trial extends Client {
+final class Trial extends RolledBack {
     private final Work work;
     private final ObjectNode columns;
     private int current;
@@ -16,11 +16,6 @@ final class Trial extends Client {
     private boolean told;
     /** A transaction has begun, and nothing of its own ends it so far. */
     private boolean dangles;
-
-    /** Steps that roll back end the trial of their transaction. */
-    private static final class Ended extends RuntimeException {
-        private static final long serialVersionUID = 1;
-    }
 
     /** number: of the draw, in place of a client's. */
     private Trial(Work work, Target target, int number, ObjectNode columns) {
@@ -69,7 +64,7 @@ final class Trial extends Client {
                 say(-1, 0, "open", NOT_ENDED, 0);
             }
         } catch (Ended rolledBack) {
-            // what follows would be another transaction
+            // nothing follows
         } catch (SQLException | RuntimeException error) {
             if (!told) {
                 say(-1, 0, code(error), brief(error), 0);
@@ -93,14 +88,6 @@ final class Trial extends Client {
     void commit() {
         dangles = false;
     }
-
-    @Override
-    void rollBack() {
-        throw new Ended();
-    }
-
-    @Override
-    void pause(long ns) {}
 
     @Override
     void statement(int statement, Take take) throws SQLException {
