@@ -1,7 +1,7 @@
 """Whether the lab can be fooled: ways in which an option seems to win since it does not do the same work.
 
     python benches/fooled.py ways [NAME ...]   each of fooled/*.toml: what is said, and whether that is right
-    python benches/fooled.py truths            ten true differences in the same shapes are still found
+    python benches/fooled.py truths [NAME ...] ten true differences in the same shapes are still found
     python benches/fooled.py same [--studies 29]   the same option seven times against itself, live
     python benches/fooled.py simulated [--studies 2000]   the same option twice, by simulated counts
 
@@ -71,17 +71,19 @@ class Shape:
 
 
 SHAPES = {
-    "lookups": Shape(f"select pad from item where id = :id and {COST}", KEY),
+    "lookups": Shape(f"select pad from item where id = :id and {COST}", KEY, costs=(1, 200)),
     "misses in all options": Shape(
-        f"select pad from item where id = :id and {COST}", "id = { kind = 'uniform', low = 1, high = 40000 }"
+        f"select pad from item where id = :id and {COST}", "id = { kind = 'uniform', low = 1, high = 40000 }",
+        costs=(1, 200),
     ),
     "LIMIT without order": Shape(
-        f"select id from item where c = :c and {COST} limit 3", "c = { kind = 'uniform', low = 0, high = 99 }"
+        f"select id from item where c = :c and {COST} limit 3", "c = { kind = 'uniform', low = 0, high = 99 }",
+        costs=(1, 200),
     ),
-    "random()": Shape(f"select pad from item where id = :id and random() < 0.5 and {COST}", KEY),
+    "random()": Shape(f"select pad from item where id = :id and random() < 0.5 and {COST}", KEY, costs=(1, 150)),
     "Zipf": Shape(
         f"select pad from item where id = :id and {COST}",
-        "id = { kind = 'zipf', low = 1, high = 40000, exponent = 1.1 }",
+        "id = { kind = 'zipf', low = 1, high = 40000, exponent = 1.1 }", costs=(1, 200),
     ),
     "a growing table": Shape(
         f"insert into item select :id, 1, 'x' where {COST}",
@@ -167,10 +169,12 @@ def ways(names: list[str]) -> int:
     return wrong
 
 
-def truths() -> int:
+def truths(names: list[str]) -> int:
     """Differences of 3 to 30 %; the number of those that are not found."""
     missed = 0
     for name, shape in SHAPES.items():
+        if names and name not in names:
+            continue
         cheap, dear = (shape.sql.replace("{cost}", str(cost)) for cost in shape.costs)
         levels = f'[factors.sql.levels]\nCHEAP = """{cheap}"""\nDEAR = """{dear}"""'
         factor = f'[factors.sql]\nscope = "client"\nsetting = "statements.look.sql"\n{levels}'
@@ -289,7 +293,7 @@ def main() -> None:
     if given.what == "ways":
         wrong = ways(given.names)
     elif given.what == "truths":
-        wrong = truths()
+        wrong = truths(given.names)
     elif given.what == "same":
         wrong = same(given.studies or 30)
     else:

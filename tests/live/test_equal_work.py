@@ -163,6 +163,63 @@ def test_a_function_that_writes_is_found_by_the_server(lab: Lab) -> None:
     assert bundle.columns("select sum(errors) as n from transactions")["n"].tolist() == [0]
 
 
+AUDIT = (
+    KEYS
+    + """
+create table audit (id bigint);
+insert into job select n, 0 from generate_series(1, 1000) n;
+create function kept() returns trigger language plpgsql as $$
+begin insert into audit values (new.id); return new; end $$;
+create trigger kept after update on job for each row execute function kept();
+"""
+)
+
+
+def test_a_trigger_that_does_not_fire_is_other_work(lab: Lab) -> None:
+    path = study(
+        lab.folder, schema=AUDIT, sql="update job set done = done + 1 where id = :id",
+        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
+        factor=session("session_replication_role", '"origin"', '"replica"'),
+    )  # fmt: skip
+    (one,) = judged(lab, path, code=1)["work"]
+    assert (one["how"], one["rows"], one["baseline_rows"]) == ("writes", 1, 2)
+
+
+def test_a_server_that_does_not_count_rows_is_no_other_work(lab: Lab) -> None:
+    path = study(
+        lab.folder, schema=AUDIT, sql="update job set done = done + 1 where id = :id",
+        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
+        factor=session("track_counts", "true", "false"),
+    )  # fmt: skip
+    assert judged(lab, path)["work"] == []
+
+
+def test_a_transaction_that_is_rolled_back_keeps_no_rows(lab: Lab) -> None:
+    more = "[workload.statements.open]\nsql = 'begin'\n[workload.statements.put]\n"
+    more += "sql = 'insert into job select count(*), 1 from job'\n"
+    more += "[workload.transactions.pay]\nstatements = ['open', 'put', 'look']"
+    factor = 'scope = "client"\nsetting = "statements.look.sql"\nlevels = { A = "commit", B = "rollback" }'
+    path = study(lab.folder, schema=KEYS.replace("primary key", ""), sql="commit", more=more, factor=factor)
+    (one,) = judged(lab, path, code=1)["work"]
+    assert (one["how"], one["statement"], one["rows"], one["baseline_rows"]) == ("writes", "pay", 0, 1)
+
+
+@pytest.mark.needs("MariaDB")
+def test_errors_that_a_procedure_catches_are_other_work(lab: Lab) -> None:
+    procedure = (
+        "create procedure pay(k bigint) begin declare continue handler for sqlexception begin end;"
+        " update job set done = done + 1 where id + 0 = k; end"
+    )
+    path = study(
+        lab.folder, kind="mariadb", sql="call pay(:k)",
+        schema=f"{KEYS} insert into job select seq, 0 from seq_1_to_300; {procedure}",
+        parameters="parameters = { k = { kind = 'uniform', low = 1, high = 300 } }",
+        factor=session("sql_safe_updates", "0", "1"),
+    )  # fmt: skip
+    (one,) = judged(lab, path, code=1)["work"]
+    assert (one["how"], one["rows"]) == ("writes", 0)
+
+
 @pytest.fixture
 def server() -> Iterator[servers.Server]:
     with servers.postgres() as running:

@@ -66,9 +66,8 @@ def judge(evidence: Evidence) -> Judgement:
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
     served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
-    scaling, latch = scalings(evidence, run_metrics), latches(evidence)
-    pairs = pairwise(evidence.study, intervals, baseline)
-    costs, cells = Costs(intervals), win_map(evidence, run_metrics)
+    scaling, latch, cells = scalings(evidence, run_metrics), latches(evidence), win_map(evidence, run_metrics)
+    pairs, costs = pairwise(evidence.study, intervals, baseline), Costs(intervals)
     findings = Findings(
         evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work
     )
@@ -106,6 +105,7 @@ def judge(evidence: Evidence) -> Judgement:
         statements=statement_latencies(evidence, run_metrics),
         queries=by_query(run_metrics, labels, baseline, margin),
         work=(*work.differences, *work.meant),
+        equal_work=work.held,
         profile=profile(evidence),
         locks=locks(evidence),
         scheduling=scheduling(evidence),

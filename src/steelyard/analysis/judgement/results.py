@@ -239,7 +239,10 @@ class StatementLatency:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The whole analysis of one bundle. headlines: those of `metrics` that every report shows."""
+    """The whole analysis of one bundle. headlines: those of `metrics` that every report shows.
+
+    work: statements that did other work; equal_work: of each other statement, how far its rows were compared.
+    """
 
     question: str
     baseline: str
@@ -262,6 +265,7 @@ class Judgement:
     queries: tuple[QueryRow, ...] = ()
     statements: tuple[StatementLatency, ...] = ()
     work: tuple[Difference, ...] = ()
+    equal_work: Mapping[str, str] = field(default_factory=dict[str, str])
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()
     scheduling: tuple[SchedulingRow, ...] = ()

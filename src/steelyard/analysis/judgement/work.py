@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-How = Literal["rows", "value", "error", "ran out"]
+How = Literal["rows", "writes", "value", "error", "ran out"]
 
 
 @dataclass(frozen=True)
 class Difference:
     """One statement that did other work under an option than under the baseline.
 
-    rows, baseline_rows: per execution; of `ran out` executions until the last row. seen: where, as a clause.
+    how: `writes` is of a transaction, by the rows that its server counts. rows, baseline_rows: per execution;
+    of `ran out` executions until the last row. seen: where, as a clause.
     meant: the study says that its rows may differ.
     """
 

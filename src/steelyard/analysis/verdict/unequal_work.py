@@ -41,11 +41,19 @@ def difference(one: Difference) -> str:
     if one.how == "value":
         return f"{name} returns other numbers under {option} than under {baseline}"
     (few, where), (many, beside) = sorted(((one.rows, option), (one.baseline_rows, baseline)))
+    less, more = _rows(few, many)
+    does = "writes" if one.how == "writes" else "returns"
+    return f"{name} {does} {less} under {where}, {more} under {beside}"
+
+
+def _rows(few: float, many: float) -> tuple[str, str]:
+    """`no rows`, `200`; `0.98 rows`, `1`: with digits enough to tell them apart."""
+    if float(few).is_integer() and float(many).is_integer():
+        return count(int(few), "row") if few else "no rows", f"{many:,.0f}"
     digits = next(
         (n for n in range(3, _DIGITS_MAX) if significant(few, n) != significant(many, n)), _DIGITS_MAX
     )
-    less = f"{significant(few, digits)} rows" if few else "no rows"
-    return f"{name} returns {less} under {where}, {significant(many, digits)} under {beside}"
+    return f"{significant(few, digits)} rows" if few else "no rows", significant(many, digits)
 
 
 def _plans(work: WorkCheck, first: Difference) -> list[str]:

@@ -28,25 +28,28 @@ _VOLATILE = re.compile(
 )
 # one sequence for all clients
 _COUNTERS = ("sequence", "unique")
+# the step of what a transaction has written, as its server counts; other rows are of the step `work`
+ROWS_WRITTEN = "rows written"
 # the gravest last
 _ANSWERS = ("", "text", "value", "rows", "error")
 
 
 def compare(bench: Bench, found: Findings) -> None:
-    """Adds the step `work` of each option and statement to the findings. Answers:
+    """Adds the step `work` of each option and statement, and `rows written` of each transaction. Answers:
 
     '' the same rows and values; `text` other values of equal numbers, `value` another number in a single row,
     `rows`, `error`; `not reproducible`: the baseline differs from itself, or what it does depends on chance.
     """
     first = found.trials.get(baseline(bench.study, bench.options), ())
-    unsure = {name for name, answer in _answers(first, found.again).items() if answer}
-    unsure |= {name for work in bench.works.values() for name in _by_chance(work)}
+    unsure = {key for key, answer in _answers(first, found.again).items() if answer}
+    unsure |= {("work", name) for work in bench.works.values() for name in _by_chance(work)}
+    unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if _key(row) in unsure}
     for option in bench.options if found.again else ():
         trial = found.trials.get(option.label, ())
-        for name, answer in _answers(first, trial).items():
-            rows = [row["rows"] for row in trial if row["statement"] == name and row["rows"] is not None]
-            answer = "not reproducible" if name in unsure else answer
-            found.add(option, "work", name, answer, 0, draws=len(rows), rows=fmean(rows) if rows else None)
+        for key, answer in _answers(first, trial).items():
+            rows = [row["rows"] for row in trial if _key(row) == key and row["rows"] is not None]
+            answer = "not reproducible" if key in unsure else answer
+            found.add(option, *key, answer, 0, draws=len(rows), rows=fmean(rows) if rows else None)
 
 
 def numbered(work: Work) -> Iterator[str]:
@@ -64,15 +67,19 @@ def _by_chance(work: Work) -> Iterator[str]:
     yield from (name for name, statement in work.statements.items() if _VOLATILE.search(statement.sql))
 
 
-def _answers(one: Sequence[Row], other: Sequence[Row]) -> dict[str, str]:
-    """The gravest difference of each statement that both tried."""
-    found: dict[str, str] = {}
+def _key(row: Row) -> tuple[str, str]:
+    return row.get("step", "work"), row["statement"]
+
+
+def _answers(one: Sequence[Row], other: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """The gravest difference of each step and statement that both tried."""
+    found: dict[tuple[str, str], str] = {}
     before, after = _by_draw(one), _by_draw(other)
     for draw in before.keys() & after.keys():
         for a, b in _pairs(before[draw], after[draw]):
-            name, answer = a["statement"], _answer(a, b)
-            found[name] = max(found.get(name, ""), answer, key=_ANSWERS.index)
-    return {row["statement"]: found[row["statement"]] for row in one if row["statement"] in found}
+            key, answer = _key(a), _answer(a, b)
+            found[key] = max(found.get(key, ""), answer, key=_ANSWERS.index)
+    return {_key(row): found[_key(row)] for row in one if _key(row) in found}
 
 
 def _by_draw(trial: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
@@ -85,7 +92,7 @@ def _by_draw(trial: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
 def _pairs(one: Sequence[Row], other: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
     """Executions in their order, as far as the transactions execute the same statements."""
     for a, b in zip_longest(one, other):
-        if a is None or b is None or a["statement"] is None or a["statement"] != b["statement"]:
+        if a is None or b is None or a["statement"] is None or _key(a) != _key(b):
             return
         yield a, b
 
@@ -94,7 +101,8 @@ def _answer(a: Row, b: Row) -> str:
     if a["code"] != b["code"]:
         return "error"
     if a["rows"] != b["rows"]:
-        return "rows"
+        # a server that does not count has none
+        return "rows" if None not in (a["rows"], b["rows"]) else ""
     if a["digest"] == b["digest"]:
         return ""
     return "value" if _another_number(a["row"] or (), b["row"] or ()) else "text"

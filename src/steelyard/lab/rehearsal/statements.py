@@ -6,10 +6,12 @@ The load engine sends them: texts, values and the way to send them are those of 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import Any
 
 from steelyard import _core
@@ -17,13 +19,13 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
-from steelyard.lab.rehearsal.same_work import DRAWS_S, numbered
+from steelyard.lab.rehearsal.same_work import DRAWS_S, ROWS_WRITTEN, numbered
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
 from steelyard.study.scripts import commands_of
 from steelyard.study.workloads.replay import ReplayWorkload
-from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.statements import StatementWorkload, Transaction
 from steelyard.subjects import Bench, Kind, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
 from steelyard.subjects.servers.by_address import (
@@ -44,6 +46,7 @@ _OPEN = "open"
 _TAKEN = "23"
 _WROTE = "steelyard: has it written?"
 _BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
+_UNDOES = re.compile(r"(abort|rollback)\b(?!.*\bto\b)", re.IGNORECASE)
 _ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
 
 
@@ -97,8 +100,8 @@ def try_statements(
         plan["statements"] = [*plan["statements"], {"name": _WROTE, "sql": kind.wrote}]
         plan["transactions"] = [_asking(one) for one in plan["transactions"]]
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
-    found.wrote |= _written([row for row in rows if row["statement"] == _WROTE])
-    rows = [row for row in rows if row["statement"] != _WROTE]
+    rows, writes = _parted(rows, work)
+    found.wrote |= {row["transaction"] for row in writes if row["wrote"]}
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
     if (times := plan.get("prime", 0)) > 1:
@@ -118,7 +121,7 @@ def try_statements(
     if not isinstance(option.workload, ReplayWorkload) or len(refused) > len(rows) / 2:
         found.errors += [_error(bench, kind, option, row) for row in refused]
     # a round was explained alone
-    return () if option.workload.in_rounds else rows
+    return () if option.workload.in_rounds else [*rows, *writes]
 
 
 def _trial(plan: Row, limit_s: float) -> Mapping[str, Sequence[Any]]:
@@ -181,21 +184,40 @@ def _shortest_s(rows: Iterable[Row]) -> float:
 
 
 def _asking(transaction: Row) -> Row:
-    """The transaction, which asks at its end whether the server has written."""
+    """The transaction, which asks at its begin and its end what the server has written."""
     if steps := transaction.get("steps"):
-        return {**transaction, "steps": [*steps, {"do": "statement", "name": _WROTE}]}
-    return {**transaction, "statements": [*transaction["statements"], _WROTE]}
+        ask = {"do": "statement", "name": _WROTE}
+        return {**transaction, "steps": [ask, *steps, ask]}
+    return {**transaction, "statements": [_WROTE, *transaction["statements"], _WROTE]}
 
 
-def _written(answers: Iterable[Row]) -> set[str]:
-    """The transactions with a number that has changed: it counts for a session, or for the server."""
-    found, before = set[str](), 0.0
-    for row in answers:
-        number = float((row["row"] or [before])[0])
-        if number not in (0, before):
-            found.add(row["transaction"])
-        before = number
-    return found
+def _parted(rows: Sequence[Row], work: Work) -> tuple[list[Row], list[Row]]:
+    """Rows of statements, and of each draw of a transaction: what the server has written, and kept."""
+    asked = [row for row in rows if row["statement"] == _WROTE]
+    return [row for row in rows if row["statement"] != _WROTE], list(_writes(asked, _undone(work)))
+
+
+def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
+    """Between the two answers of a draw."""
+    for (transaction, draw), asked in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
+        numbers = [[float(n or math.nan) for n in row["row"]] for row in asked if row["row"]]
+        if len(numbers) == 2:
+            grew, *counted = (after - before for before, after in zip(*numbers, strict=True))
+            rows = 0 if transaction in undone else counted[0] if counted else min(grew, 1)
+            yield {
+                "transaction": transaction, "step": ROWS_WRITTEN, "statement": transaction, "draw": draw,
+                "code": "", "rows": None if math.isnan(rows) else rows, "digest": "", "wrote": grew > 0,
+            }  # fmt: skip
+
+
+def _undone(work: Work) -> Set[str]:
+    """Transactions whose statements end with a roll back."""
+    texts = {
+        name: ";\n".join(work.statements[statement].sql for statement in one.statements)
+        for name, one in work.transactions.items()
+        if isinstance(one, Transaction)
+    }
+    return {name for name, text in texts.items() if _UNDOES.match(commands_of(text)[-1])}
 
 
 def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Iterator[InputError]:

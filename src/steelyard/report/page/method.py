@@ -34,6 +34,7 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
     groups = (
         ("Plan", plan),
         ("Precision", _precision(presented)),
+        ("Equal work", dict(presented.judgement.equal_work)),
         ("Machine", dict(about.machine)),
         ("Kernels", dict(about.kernels)),
         ("Schema", dict(about.schemas)),

@@ -158,6 +158,9 @@ def _options(presented: Presented, console: Console) -> None:
     _say(console, f"{many}{presented.summary}, 95 % intervals{legend}", "dim", hang="  ")
     if presented.resolution:
         _say(console, presented.resolution, "dim", hang="  ")
+    if (compared := presented.judgement.equal_work) and not presented.judgement.work:
+        text = f"equal work: the rows of {fmt.count(len(compared), 'statement')} do not differ"
+        _say(console, text, "dim", hang="  ")
 
 
 def _head(line: str) -> str:

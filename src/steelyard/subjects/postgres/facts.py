@@ -24,8 +24,12 @@ _SETTINGS = """
 
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html; a superuser may take reserved ones
-# of the transaction, once it has written
-WROTE = "select coalesce(txid_current_if_assigned(), 0)"
+# a transaction has a number once it has written
+WROTE = """
+    select coalesce(sum(n), 0) + case when txid_current_if_assigned() is null then 0 else 1 end,
+        case when current_setting('track_counts')::bool then coalesce(sum(n), 0) end
+    from (select n_tup_ins + n_tup_upd + n_tup_del as n from pg_stat_xact_user_tables) s
+"""
 LEFT_SQL = """
     select least(
         current_setting('max_connections')::int - there - case when rolsuper then 0 else

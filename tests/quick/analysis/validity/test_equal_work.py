@@ -68,7 +68,37 @@ def differences(found: Evidence) -> tuple[Difference, ...]:
 def test_equal_rows_leave_the_winner() -> None:
     found = evidence({"A": [same()] * 6, "B": [same()] * 6})
     assert not differences(found)
-    assert judge(found).verdict.winner == "B"
+    judgement = judge(found)
+    assert judgement.verdict.winner == "B"
+    # 6 blocks, 4 clients, 1,024 executions
+    assert "40 executions" in judgement.equal_work["look"] and "24,576" in judgement.equal_work["look"]
+
+
+def test_what_could_not_be_compared_exactly_says_how_far_it_was() -> None:
+    half = same(rows=0.5, empty=0.5)
+    held = equal_work(evidence({"A": [half] * 6, "B": [half] * 6}, writes=True)).held
+    assert "0 %" in held["look"] and "6 blocks" in held["look"]
+
+
+def test_a_statement_that_finds_nothing_under_any_option_is_a_notice() -> None:
+    none = same(rows=0, empty=1)
+    found = equal_work(evidence({"A": [none] * 6, "B": [none] * 6}))
+    assert not found.differences
+    assert [(one.code, one.detail) for one in found.notices] == [("no-rows", "look")]
+
+
+def test_a_transaction_that_writes_other_rows_is_other_work() -> None:
+    found = evidence({"A": [same()] * 6, "B": [same()] * 6}, writes=True)
+    written = [
+        {"option": option, "step": "rows written", "statement": "pay", "answer": answer, "rows": rows,
+         "draws": 40, "plan": None}
+        for option, answer, rows in (("A", "", 2.0), ("B", "rows", 1.0))
+    ]  # fmt: skip
+    rehearsal = {
+        name: np.append(column, [row[name] for row in written]) for name, column in found.rehearsal.items()
+    }
+    (one,) = differences(replace(found, rehearsal=rehearsal))
+    assert (one.how, one.statement, one.rows, one.baseline_rows) == ("writes", "pay", 1, 2)
 
 
 @pytest.mark.parametrize("answer", ["rows", "value", "error"])
