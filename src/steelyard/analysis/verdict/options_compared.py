@@ -57,7 +57,8 @@ def _finished(findings: Findings, found: Verdict, compared: Sequence[str]) -> Ve
     """With codes explained that the headline has no room for; a leaning where blocks are few."""
     explained = findings.explained(found.headline, compared)
     reasons = [reason for reason in found.reasons if reason and reason not in found.consequence]
-    found = replace(found, reasons=(*explained, *reasons))
+    values = [f"Under some options {name} returns other values." for name in findings.work.texts]
+    found = replace(found, reasons=(*values, *explained, *reasons))
     # so few blocks give a poor estimate of the scatter
     leads = any(p.won for (option, _), p in findings.pairwise.pairs.items() if option == compared[0])
     if findings.proves or (found.outcome == "inconclusive" and not leads):

@@ -72,7 +72,7 @@ def rehearse(
             _server(bench, kind, subject, options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
-    compare(bench, found)
+    compare(bench, found, kind.evicts)
     measure_s = bench.study.plan.measure_s
     if in_turns and LIFE_PER_PRIMING * found.priming_s > measure_s:
         found.one_after_another = (

@@ -22,7 +22,8 @@ class Findings:
     """rows: of the table; errors: refusals; not_tried: what only a run can show, as clauses.
 
     trials: by option, each a row of `_core.load_trial`; again: of the baseline, a second time. wrote:
-    transactions in which the server has written. priming_s: what the new connections of an option take
+    transactions in which the server has written. by_chance: names of what gives other rows for equal values.
+    priming_s: what the new connections of an option take
     before their load; one_after_another: why the options take no turns, as a clause.
     """
 
@@ -32,6 +33,7 @@ class Findings:
     trials: dict[str, Sequence[Row]] = field(default_factory=dict[str, Sequence[Row]])
     again: Sequence[Row] = ()
     wrote: set[str] = field(default_factory=set[str])
+    by_chance: set[str] = field(default_factory=set[str])
     priming_s: float = 0.0
     one_after_another: str = ""
     seconds: float = 0.0

@@ -19,13 +19,24 @@ DRAWS_S = 2.0
 """A transaction has so many draws, or as many as this time allows for all transactions together."""
 
 _TOLERANCE = 1e-6
-# other rows at other times, or by chance
-_VOLATILE = re.compile(
-    r"\b(?:(?:random|rand|now|sysdate|timeofday|nextval|(?:gen_random_)?uuid\w*"
-    r"|(?:clock|statement|transaction)_timestamp)\s*\(|(?:current_|local)(?:date|time|timestamp)\b"
-    r"|tablesample\b|skip\s+locked\b)",
+# sums of floats of single precision, in another order
+_ROUNDED = 1e-4
+# other rows by chance
+_CHANCE = re.compile(
+    r"\b(?:random|rand|nextval|pg_try_\w+|(?:gen_random_)?uuid\w*)\s*\(|\btablesample\b|\bskip\s+locked\b",
     re.IGNORECASE,
 )
+# other rows at other times
+_TIME = re.compile(
+    r"\b(?:now|sysdate|timeofday|unix_timestamp|utc_\w+|cur(?:date|time)|(?:clock|statement|transaction)_timestamp)"
+    r"\s*\(|'now'|\b(?:current_|local|utc_)(?:date|time|timestamp)\b",
+    re.IGNORECASE,
+)
+# any of the rows: a server chooses
+_ANY_OF = re.compile(r"\b(?:limit|fetch\s+(?:first|next)|top)\b", re.IGNORECASE)
+_ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
+# draws in which one option alone has nothing are no chance
+_DRAWS_MIN = 20
 # one sequence for all clients
 _COUNTERS = ("sequence", "unique")
 # the step of what a transaction has written, as its server counts; other rows are of the step `work`
@@ -34,22 +45,53 @@ ROWS_WRITTEN = "rows written"
 _ANSWERS = ("", "text", "value", "rows", "error")
 
 
-def compare(bench: Bench, found: Findings) -> None:
+def compare(bench: Bench, found: Findings, evicts: bool) -> None:
     """Adds the step `work` of each option and statement, and `rows written` of each transaction. Answers:
 
     '' the same rows and values; `text` other values of equal numbers, `value` another number in a single row,
     `rows`, `error`; `not reproducible`: the baseline differs from itself, or what it does depends on chance.
+    evicts: equal servers hold other rows.
     """
     first = found.trials.get(baseline(bench.study, bench.options), ())
     unsure = {key for key, answer in _answers(first, found.again).items() if answer}
-    unsure |= {("work", name) for work in bench.works.values() for name in _by_chance(work)}
-    unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if _key(row) in unsure}
+    texts = [(name, one.sql) for work in bench.works.values() for name, one in work.statements.items()]
+    chance = {name for name, sql in texts if _CHANCE.search(sql) or evicts}
+    named = re.compile(rf"\b(?:{'|'.join(map(re.escape, found.by_chance))})\b", re.IGNORECASE)
+    other = {name for name, sql in texts if _TIME.search(sql) or (found.by_chance and named.search(sql))}
+    other |= {name for work in bench.works.values() for name in numbered(work)}
+    unsure |= {("work", name) for name in chance | other}
+    unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if row["statement"] in chance}
+    any_of = {("work", name) for name, sql in texts if _ANY_OF.search(sql) and not _ORDERED.search(sql)}
     for option in bench.options if found.again else ():
         trial = found.trials.get(option.label, ())
         for key, answer in _answers(first, trial).items():
-            rows = [row["rows"] for row in trial if _key(row) == key and row["rows"] is not None]
-            answer = "not reproducible" if key in unsure else answer
+            mine, before, again = (
+                [row for row in one if _key(row) == key] for one in (trial, first, found.again)
+            )
+            rows = [row["rows"] for row in mine if row["rows"] is not None]
+            if key in unsure:
+                answer = "value" if _has_nothing(mine, [*before, *again]) else "not reproducible"
+            elif key in any_of and answer == "value":
+                answer = "text"
             found.add(option, *key, answer, 0, draws=len(rows), rows=fmean(rows) if rows else None)
+
+
+def _has_nothing(trial: Sequence[Row], other: Sequence[Row]) -> bool:
+    """Whether one has no number but 0 in any draw, and the other one in each: more than chance."""
+    mine, others = ([_nothing(row) for row in rows] for rows in (trial, other))
+    return len(mine) >= _DRAWS_MIN and ((all(mine) and not any(others)) or (all(others) and not any(mine)))
+
+
+def _nothing(row: Row) -> bool:
+    """A single row of zeros and NULL."""
+    return bool(row.get("row")) and all(cell is None or _number(cell) == 0 for cell in row["row"])
+
+
+def _number(cell: str | None) -> float:
+    try:
+        return float(cell or "nan")
+    except ValueError:
+        return math.nan
 
 
 def numbered(work: Work) -> Iterator[str]:
@@ -59,12 +101,6 @@ def numbered(work: Work) -> Iterator[str]:
         generators = (one for values in (statement.parameters, *shared) for one in values.values())
         if any(one.kind in _COUNTERS for one in generators):
             yield name
-
-
-def _by_chance(work: Work) -> Iterator[str]:
-    """Statements whose values, or whose rows, are not the same whenever a client executes them."""
-    yield from numbered(work)
-    yield from (name for name, statement in work.statements.items() if _VOLATILE.search(statement.sql))
 
 
 def _key(row: Row) -> tuple[str, str]:
@@ -109,10 +145,12 @@ def _answer(a: Row, b: Row) -> str:
 
 
 def _another_number(one: Sequence[str | None], other: Sequence[str | None]) -> bool:
+    """NULL is no number: a sum of no rows differs from any other."""
     for a, b in zip(one, other, strict=False):
-        try:
-            if not math.isclose(float(a or ""), float(b or ""), rel_tol=_TOLERANCE):
-                return True
-        except ValueError:
-            continue
+        x, y = _number(a), _number(b)
+        if (a is None and not math.isnan(y)) or (b is None and not math.isnan(x)):
+            return True
+        exact = all(cell and cell.lstrip("-").isdigit() for cell in (a, b))
+        if not math.isnan(x + y) and not math.isclose(x, y, rel_tol=_TOLERANCE if exact else _ROUNDED):
+            return True
     return False

@@ -6,12 +6,10 @@ The load engine sends them: texts, values and the way to send them are those of 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import groupby
 from typing import Any
 
 from steelyard import _core
@@ -19,13 +17,14 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
-from steelyard.lab.rehearsal.same_work import DRAWS_S, ROWS_WRITTEN, numbered
+from steelyard.lab.rehearsal.same_work import DRAWS_S, numbered
+from steelyard.lab.rehearsal.written_rows import asking, parted
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
 from steelyard.study.scripts import commands_of
 from steelyard.study.workloads.replay import ReplayWorkload
-from steelyard.study.workloads.statements import StatementWorkload, Transaction
+from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
 from steelyard.subjects.servers.by_address import (
@@ -44,9 +43,7 @@ _WRITES = "25006"
 _OPEN = "open"
 # integrity constraint violation
 _TAKEN = "23"
-_WROTE = "steelyard: has it written?"
 _BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
-_UNDOES = re.compile(r"(abort|rollback)\b(?!.*\bto\b)", re.IGNORECASE)
 _ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
 
 
@@ -96,11 +93,10 @@ def try_statements(
         plan["transactions"] = plan["transactions"][:1]
         # a round takes minutes, and the texts are ours
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
-    if kind.wrote and not isinstance(option.workload, ReplayWorkload):
-        plan["statements"] = [*plan["statements"], {"name": _WROTE, "sql": kind.wrote}]
-        plan["transactions"] = [_asking(one) for one in plan["transactions"]]
+    asks = kind.wrote and not isinstance(option.workload, ReplayWorkload)
+    plan = asking(plan, kind, work) if asks else plan
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
-    rows, writes = _parted(rows, work)
+    rows, writes = parted(rows, work, found.by_chance)
     found.wrote |= {row["transaction"] for row in writes if row["wrote"]}
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
@@ -181,43 +177,6 @@ def _shortest_s(rows: Iterable[Row]) -> float:
         key = row["transaction"], row["statement"]
         took_ns[key] = min(took_ns.get(key, row["took_ns"]), row["took_ns"])
     return sum(took_ns.values()) / 1e9
-
-
-def _asking(transaction: Row) -> Row:
-    """The transaction, which asks at its begin and its end what the server has written."""
-    if steps := transaction.get("steps"):
-        ask = {"do": "statement", "name": _WROTE}
-        return {**transaction, "steps": [ask, *steps, ask]}
-    return {**transaction, "statements": [_WROTE, *transaction["statements"], _WROTE]}
-
-
-def _parted(rows: Sequence[Row], work: Work) -> tuple[list[Row], list[Row]]:
-    """Rows of statements, and of each draw of a transaction: what the server has written, and kept."""
-    asked = [row for row in rows if row["statement"] == _WROTE]
-    return [row for row in rows if row["statement"] != _WROTE], list(_writes(asked, _undone(work)))
-
-
-def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
-    """Between the two answers of a draw."""
-    for (transaction, draw), asked in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
-        numbers = [[float(n or math.nan) for n in row["row"]] for row in asked if row["row"]]
-        if len(numbers) == 2:
-            grew, *counted = (after - before for before, after in zip(*numbers, strict=True))
-            rows = 0 if transaction in undone else counted[0] if counted else min(grew, 1)
-            yield {
-                "transaction": transaction, "step": ROWS_WRITTEN, "statement": transaction, "draw": draw,
-                "code": "", "rows": None if math.isnan(rows) else rows, "digest": "", "wrote": grew > 0,
-            }  # fmt: skip
-
-
-def _undone(work: Work) -> Set[str]:
-    """Transactions whose statements end with a roll back."""
-    texts = {
-        name: ";\n".join(work.statements[statement].sql for statement in one.statements)
-        for name, one in work.transactions.items()
-        if isinstance(one, Transaction)
-    }
-    return {name for name, text in texts.items() if _UNDOES.match(commands_of(text)[-1])}
 
 
 def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Iterator[InputError]:

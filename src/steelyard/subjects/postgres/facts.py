@@ -24,12 +24,20 @@ _SETTINGS = """
 
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html; a superuser may take reserved ones
-# a transaction has a number once it has written
-WROTE = """
-    select coalesce(sum(n), 0) + case when txid_current_if_assigned() is null then 0 else 1 end,
-        case when current_setting('track_counts')::bool then coalesce(sum(n), 0) end
-    from (select n_tup_ins + n_tup_upd + n_tup_del as n from pg_stat_xact_user_tables) s
+# a transaction has a number once it has written; a row that changes its partition is deleted and inserted
+WROTE = r"""
+    select case when current_setting('track_counts')::bool
+            then n + (txid_current_if_assigned() is not null)::int end,
+        n, (select string_agg(name, ',') from (
+            select proname as name from pg_proc where provolatile = 'v'
+                and pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+            union select viewname from pg_views where definition ~* '\m(random|now|\w+_timestamp)\('
+                and schemaname not in ('pg_catalog', 'information_schema')) by_chance)
+    from (select coalesce(sum(n_tup_upd) + greatest(sum(n_tup_ins), sum(n_tup_del)), 0) as n
+        from pg_stat_xact_user_tables) s
 """
+# triggers that wait for the end of the transaction
+SETTLES = "set constraints all immediate"
 LEFT_SQL = """
     select least(
         current_setting('max_connections')::int - there - case when rolsuper then 0 else

@@ -36,7 +36,7 @@ from steelyard.subjects.postgres.cluster import (
 from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
 from steelyard.subjects.postgres.data_file import load_file, psql, restoring
 from steelyard.subjects.postgres.driver import sent_by_driver
-from steelyard.subjects.postgres.facts import LEFT_SQL, WROTE, facts_of, fatal, number, sessions
+from steelyard.subjects.postgres.facts import LEFT_SQL, SETTLES, WROTE, facts_of, fatal, number, sessions
 from steelyard.subjects.postgres.findings import findings, latch_program
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
@@ -288,6 +288,7 @@ KIND = Kind(
     no_table=("42P01", "3F000"),
     explain=("explain (format json) ", "QUERY PLAN"),
     wrote=WROTE,
+    settles=SETTLES,
     client='psql "$DSN"',
     no_sql=restoring,
     findings=findings,

@@ -220,6 +220,7 @@ KIND = Kind(
     check=check,
     takes=(KeyValueWorkload,),
     protocol="resp",
+    evicts=True,
     lacks={
         "session": "settings of scope server act on all clients",
         "dsn": "leave it out: the lab starts the server itself",

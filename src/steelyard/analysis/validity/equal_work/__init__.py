@@ -27,6 +27,8 @@ _MARGIN = 0.01
 _ALPHA = 0.001
 # steps of the rehearsal that compare, and the difference that one finds whatever its answer
 _STEPS: dict[str, How | None] = {"work": None, "rows written": "writes"}
+# of fewer executions with a row a statement has not run out: it looks for what is seldom there
+_WITH_ROWS_MIN = 20
 # probability below which no row is no chance
 _CHANCE = math.log(1e-6)
 
@@ -35,13 +37,14 @@ _CHANCE = math.log(1e-6)
 class WorkCheck:
     """differences: of statements whose rows must be equal; meant: the study allows them. notices: doubts.
 
-    held: of each statement without a difference, how far it was compared.
+    held: of each statement without a difference, how far it was compared. texts: those with other values.
     """
 
     differences: tuple[Difference, ...] = ()
     meant: tuple[Difference, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     notices: tuple[Notice, ...] = ()
+    texts: Sequence[str] = ()
     plans: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
 
@@ -76,6 +79,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
             *(Notice("work-text", text, detail=name) for name in texts),
             *(Notice("no-rows", "finds no row under any option", detail=name) for name in counts.none_found),
         ),
+        texts,
         _plans(evidence),
     )
 
@@ -120,15 +124,20 @@ def _under_load(baseline: str, counts: Counts) -> Iterator[Difference]:
 
 
 def _by_chance(blocks: Sequence[Sums]) -> bool:
-    """Whether one of two has no row, or never lacks one, where by the other's share that is no chance."""
+    """Whether one of two has no row, or never lacks one, where by the other's share that is no chance.
 
-    def impossible(none: int, share: float, n: int) -> bool:
-        return none == 0 and share > 0 and n * math.log1p(-min(share, 1 - 1e-12)) < _CHANCE
+    In each block, or in five and more together, beyond the third power of what is no chance in one.
+    """
+
+    def impossible(none_share_n: Sequence[tuple[int, float, int]]) -> bool:
+        logs = [n * math.log1p(-min(share, 1 - 1e-12)) for none, share, n in none_share_n if not none]
+        together = len(blocks) >= FEWEST_BLOCKS and sum(logs) < 3 * _CHANCE
+        return len(logs) == len(blocks) and (together or max(logs) < _CHANCE)
 
     n_empty = [(s.empty, s.baseline_empty, s.executions) for s in blocks]
     return any(
-        all(impossible(n - e, 1 - b / n, n) for e, b, n in turned)
-        or all(impossible(e, b / n, n) and b > _MARGIN * n for e, b, n in turned)
+        impossible([(n - e, 1 - b / n, n) for e, b, n in turned])
+        or (all(b > _MARGIN * n for _, b, n in turned) and impossible([(e, b / n, n) for e, b, n in turned]))
         for turned in (n_empty, [(b, e, n) for e, b, n in n_empty])
     )
 
@@ -161,7 +170,10 @@ def _end(marks: Mapping[int, Mark]) -> int:
         return 0
     last = whole[-1]
     end = next(n for n in whole if marks[n].rows == marks[last].rows)
-    share = 1 - marks[end].empty / (end * clients)
+    with_rows = end * clients - marks[end].empty
+    if with_rows < _WITH_ROWS_MIN:
+        return 0
+    share = with_rows / (end * clients)
     after = (last - end) * clients
     return end * clients if after * math.log1p(-min(share, 1 - 1e-12)) < _CHANCE else 0
 

@@ -36,7 +36,7 @@ Marks = dict[str, dict[str, dict[int, dict[int, Mark]]]]
 
 @dataclass(frozen=True)
 class Counts:
-    """marks: by statement, option, block, number of executions of each client. beside: by statement, option."""
+    """marks: by statement, option, block, executions of each client. beside: by statement and option."""
 
     marks: Marks
     beside: Mapping[tuple[str, str], Sequence[Sums]]

@@ -24,7 +24,8 @@ def held(evidence: Evidence, counts: Counts, others: Set[str]) -> Mapping[str, s
         if options := [sums for (statement, _), sums in counts.beside.items() if statement == name]:
             parts.append(_under_load(options))
         found[name] = "; ".join(parts) or answer
-    return found
+    # a statement that has no number of rows has no text
+    return {name: text for name, text in found.items() if text}
 
 
 def _under_load(options: Sequence[Sequence[Sums]]) -> str:

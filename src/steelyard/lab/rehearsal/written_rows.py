@@ -1,0 +1,80 @@
+"""Rows that a transaction writes and keeps, as its server counts them: by triggers and functions as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import groupby
+from typing import Any
+
+from steelyard.lab.rehearsal.findings import Row
+from steelyard.lab.rehearsal.same_work import ROWS_WRITTEN
+from steelyard.study.scripts import commands_of
+from steelyard.study.workloads.statements import Transaction
+from steelyard.subjects import Kind
+from steelyard.workloads import Work
+
+_WROTE, _SETTLES = "steelyard: has it written?", "steelyard: deferred triggers"
+# what must come first in a transaction
+_FIRST = re.compile(r"(set\s+(local\s+|session\s+)?transaction|begin|start\s+transaction)\b", re.IGNORECASE)
+_UNDOES, _KEEPS = (
+    re.compile(r"(abort|rollback)\b", re.IGNORECASE),
+    re.compile(r"(commit|end|release)\b", re.IGNORECASE),
+)
+
+
+def asking(plan: Row, kind: Kind, work: Work) -> dict[str, Any]:
+    """The plan, whose transactions ask at begin and end what the server has written."""
+    asks = {_WROTE: kind.wrote, _SETTLES: kind.settles}
+    statements = [*plan["statements"], *({"name": n, "sql": sql} for n, sql in asks.items() if sql)]
+    transactions = [_asking(one, work, bool(kind.settles)) for one in plan["transactions"]]
+    return {**plan, "statements": statements, "transactions": transactions}
+
+
+def _asking(transaction: Row, work: Work, settles: bool) -> Row:
+    """The transaction, which asks at its begin and its end what the server has written."""
+    key, given = ("steps", transaction["steps"]) if transaction.get("steps") else ("statements", ())
+    steps = given or [{"do": "statement", "name": name} for name in transaction["statements"]]
+    sql = [work.statements[one["name"]].sql if one["do"] == "statement" else "" for one in steps]
+    first = next((n for n, text in enumerate(sql) if not _FIRST.match(text)), len(sql))
+    ask, settle = {"do": "statement", "name": _WROTE}, {"do": "statement", "name": _SETTLES}
+    asking = [*steps[:first], ask, *steps[first:], *([settle] if settles else []), ask]
+    return {**transaction, key: asking if given else [one["name"] for one in asking]}
+
+
+def parted(rows: Sequence[Row], work: Work, by_chance: set[str]) -> tuple[list[Row], list[Row]]:
+    """Rows of statements, and of each draw of a transaction: what the server has written, and kept.
+
+    by_chance: takes the names that the server gives.
+    """
+    asked = [row for row in rows if row["statement"] == _WROTE]
+    by_chance |= {name for row in asked for name in ((row["row"] or [""])[-1] or "").split(",") if name}
+    others = [row for row in rows if row["statement"] not in (_WROTE, _SETTLES)]
+    return others, list(_writes(asked, _undone(work)))
+
+
+def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
+    """Between the two answers of a draw."""
+    for (transaction, draw), asked in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
+        numbers = [row["row"][:2] for row in asked if row["row"] and row["row"][0] is not None]
+        if len(numbers) == 2:
+            (began, before), (ended, after) = numbers
+            grew = float(ended) - float(began)
+            rows = min(grew, 1) if after is None else float(after) - float(before)
+            yield {
+                "transaction": transaction, "step": ROWS_WRITTEN, "statement": transaction, "draw": draw,
+                "code": "", "rows": 0 if transaction in undone else rows, "digest": "", "wrote": grew > 0,
+            }  # fmt: skip
+
+
+def _undone(work: Work) -> Set[str]:
+    """Transactions whose statements end with a roll back, of all or to a savepoint."""
+    texts = {
+        name: ";\n".join(work.statements[statement].sql for statement in one.statements)
+        for name, one in work.transactions.items()
+        if isinstance(one, Transaction)
+    }
+    commands = {
+        name: [one for one in commands_of(text) if not _KEEPS.match(one)] for name, text in texts.items()
+    }
+    return {name for name, found in commands.items() if found and _UNDOES.match(found[-1])}
