@@ -185,6 +185,92 @@ def test_a_trigger_that_does_not_fire_is_other_work(lab: Lab) -> None:
     assert (one["how"], one["rows"], one["baseline_rows"]) == ("writes", 1, 2)
 
 
+def test_a_trigger_that_waits_for_the_commit_counts(lab: Lab) -> None:
+    deferred = AUDIT.replace("create trigger", "create constraint trigger").replace(
+        "on job for", "on job deferrable initially deferred for"
+    )
+    path = study(
+        lab.folder, schema=deferred, sql="update job set done = done + 1 where id = :id",
+        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
+        factor=session("session_replication_role", '"origin"', '"replica"'),
+    )  # fmt: skip
+    (one,) = judged(lab, path, code=1)["work"]
+    assert (one["how"], one["rows"], one["baseline_rows"]) == ("writes", 1, 2)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select count(*) from sale where c = :c and now() is not null",
+        "select sum(id) from sale where c = :c",
+    ],
+)
+def test_an_option_that_counts_nothing_does_not_win(lab: Lab, sql: str) -> None:
+    more = "[workload.statements.first]\nsql = 'set transaction isolation level repeatable read'\n"
+    more += "[workload.transactions.t]\nbegin = true\nstatements = ['first', 'look']"
+    path = study(
+        lab.folder, schema=SALES, sql=sql, parameters=C, more=more,
+        factor=session("search_path", '"live"', '"stage"'),
+    )  # fmt: skip
+    assert [one["how"] for one in judged(lab, path, code=1)["work"]] == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "sql"),
+    [
+        # any row, chosen by the plan
+        ("create index on live.sale (c, id desc);", "select id from live.sale where c = :c limit 1"),
+        # chance behind a name
+        (
+            "create view live.seen as select * from live.sale where random() < 0.999;",
+            "select id from live.seen where c = :c",
+        ),
+        # the sum of floats depends on their order
+        (
+            "create table live.m as select n % 10 as c, (n * 7919 % 1000003 / 7.0)::real as v"
+            " from generate_series(1, 20000) n; create index on live.m (c, v);",
+            "select sum(v) from live.m where c = :c % 10",
+        ),
+    ],
+)
+def test_what_a_server_may_choose_is_no_other_work(lab: Lab, schema: str, sql: str) -> None:
+    off = "{ enable_indexonlyscan = 'off', enable_indexscan = 'off', enable_bitmapscan = 'off' }"
+    factor = f"scope = 'session'\nlevels = {{ A = {{ enable_indexscan = 'on' }}, B = {off} }}"
+    assert (
+        judged(lab, study(lab.folder, schema=SALES + schema, sql=sql, parameters=C, factor=factor))["work"]
+        == []
+    )
+
+
+def test_sqlite_counts_what_foreign_keys_delete(lab: Lab) -> None:
+    schema = """
+    create table parent (id integer primary key);
+    create table child (id integer primary key, parent int references parent (id) on delete cascade);
+    create index child_parent on child (parent);
+    with recursive s(n) as (select 1 union all select n + 1 from s where n < 1000)
+    insert into parent select n from s;
+    insert into child select id, id from parent;
+    """
+    factor = "scope = 'server'\nsetting = 'foreign_keys'\nlevels = { A = 1, B = 0 }"
+    path = study(
+        lab.folder, kind="sqlite", schema=schema, sql="delete from parent where id = :id", factor=factor,
+        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
+    )  # fmt: skip
+    differences = judged(lab, path, code=1)["work"]
+    assert ("writes", 1, 2) in [(one["how"], one["rows"], one["baseline_rows"]) for one in differences]
+
+
+@pytest.mark.needs("MariaDB")
+def test_an_engine_that_cannot_roll_back_is_no_other_work(lab: Lab) -> None:
+    path = study(
+        lab.folder, kind="mariadb", schema=KEYS + "insert into job select seq, 0 from seq_1_to_50;",
+        sql="insert into job values (:id, 1) on duplicate key update done = if(done >= 1, 0, done + 1)",
+        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 100 } }",
+        factor="scope = 'schema'\nlevels = { A = 'select 1', B = 'alter table job engine = aria' }",
+    )  # fmt: skip
+    assert judged(lab, path)["work"] == []
+
+
 def test_a_server_that_does_not_count_rows_is_no_other_work(lab: Lab) -> None:
     path = study(
         lab.folder, schema=AUDIT, sql="update job set done = done + 1 where id = :id",

@@ -176,11 +176,10 @@ class Kind:
     no_table: codes for a missing table. explain: the prefix that gives a statement's plan, and the column
     that holds it. wrote: SELECT of a number that grows with each write, the rows written (NULL: not known),
     and names of what gives other rows for equal values. settles: statement before it, at the end. evicts:
-    whether it drops rows by itself. client: the command that
-    executes SQL on a server at an address. no_sql: the command that loads a data file which is not SQL; ''
-    for SQL. findings: the doctor's findings for it. drivers: whether JDBC drivers can send the statements
-    (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: a
-    program on this machine whose latches the kernel's probes can identify.
+    whether it drops rows by itself. client: the command that executes SQL on a server at an address. no_sql:
+    the command that loads a data file which is not SQL; '' for SQL. findings: the doctor's findings for it.
+    drivers: whether JDBC drivers can send the statements (workload.driver). sql_monitors: whether monitors
+    can query its servers. latch_program: a program here whose latches the kernel's probes can identify.
     """
 
     name: str

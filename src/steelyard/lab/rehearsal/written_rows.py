@@ -37,8 +37,12 @@ def _asking(transaction: Row, work: Work, settles: bool) -> Row:
     steps = given or [{"do": "statement", "name": name} for name in transaction["statements"]]
     sql = [work.statements[one["name"]].sql if one["do"] == "statement" else "" for one in steps]
     first = next((n for n, text in enumerate(sql) if not _FIRST.match(text)), len(sql))
+    last = len(sql)
+    while last > first and (_KEEPS.match(sql[last - 1]) or _UNDOES.match(sql[last - 1])):
+        last -= 1
     ask, settle = {"do": "statement", "name": _WROTE}, {"do": "statement", "name": _SETTLES}
-    asking = [*steps[:first], ask, *steps[first:], *([settle] if settles else []), ask]
+    # a server may forget its counts once the transaction has ended
+    asking = [*steps[:first], ask, *steps[first:last], *([settle] if settles else []), ask, *steps[last:]]
     return {**transaction, key: asking if given else [one["name"] for one in asking]}
 
 

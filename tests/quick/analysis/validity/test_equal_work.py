@@ -160,6 +160,20 @@ def test_an_option_that_runs_out_of_rows_is_named_with_the_execution() -> None:
     assert (one.how, one.option, one.rows) == ("ran out", "B", CLIENTS * 64)
 
 
+def test_a_clean_up_that_finds_nothing_more_has_not_run_out() -> None:
+    # its first execution of each client deletes all
+    cleaned = [(CLIENTS * 100, CLIENTS * (end - 1)) for end in ENDS]
+    assert not differences(evidence({"A": [cleaned] * 2, "B": [cleaned] * 2}, writes=True))
+
+
+def test_blocks_together_show_what_none_shows_alone() -> None:
+    few = same(rows=0.96, empty=0.04, ends=ENDS[:5])
+    all_of = same(ends=ENDS[:5])
+    assert not differences(evidence({"A": [all_of] * 4, "B": [few] * 4}, writes=True))
+    (one,) = differences(evidence({"A": [all_of] * 6, "B": [few] * 6}, writes=True))
+    assert one.how == "rows"
+
+
 def test_a_bundle_without_counts_says_so() -> None:
     found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth()})
     marks = {name: column[:0] for name, column in found.marks.items()}
