@@ -5,9 +5,9 @@
     python benches/fooled.py same [--studies 29]   the same option seven times against itself, live
     python benches/fooled.py simulated [--studies 2000]   the same option twice, by simulated counts
 
-A file begins with its truth, the rule that catches it, and what is expected: `unequal work`; `refused WORDS`
-(exit code 2); `same` (no option wins, nothing fails); `faster OPTION RATIO` (its throughput is at least RATIO
-times that of the other option).
+A file begins with its truth, the rule that catches it, what was said before there was a check, and what is
+expected: `unequal work`; `refused WORDS` (exit code 2); `same` (no option wins, nothing fails); `faster OPTION
+RATIO` (its throughput is at least RATIO times that of the other option).
 """
 
 # pyright: basic
@@ -77,10 +77,12 @@ SHAPES = {
         costs=(1, 200),
     ),
     "LIMIT without order": Shape(
-        f"select id from item where c = :c and {COST} limit 3", "c = { kind = 'uniform', low = 0, high = 99 }",
-        costs=(1, 200),
+        f"select id from item where c = :c and {COST} limit 3",
+        "c = { kind = 'uniform', low = 0, high = 99 }", costs=(1, 200),
     ),
-    "random()": Shape(f"select pad from item where id = :id and random() < 0.5 and {COST}", KEY, costs=(1, 150)),
+    "random()": Shape(
+        f"select pad from item where id = :id and random() < 0.5 and {COST}", KEY, costs=(1, 150)
+    ),
     "Zipf": Shape(
         f"select pad from item where id = :id and {COST}",
         "id = { kind = 'zipf', low = 1, high = 40000, exponent = 1.1 }", costs=(1, 200),

@@ -58,6 +58,9 @@ def script(workload: dict, levels: dict[str, object], factor: dict, level: str) 
             else:
                 sql = re.sub(rf":{name}\b", "(select nextval('keys'))", sql)
         lines.append(" ".join(sql.split()) + ";")
+    if any(one.get("begin") for one in workload.get("transactions", {}).values()):
+        first = next(n for n, line in enumerate(lines) if not line.startswith("\\set"))
+        lines = [*lines[:first], "begin;", *lines[first:], "commit;"]
     return "\n".join(lines) + "\n"
 
 
