@@ -14,7 +14,7 @@ import os
 import statistics
 from pathlib import Path
 
-from driver_cost import CASES, START_S, engine, postgres
+from driver_cost import CASES, START_S, Driver, engine, postgres
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
             all_of, user = list[float](), list[float]()
             for number in range(given.rounds):
                 sources = (given.before, given.after) if number % 2 else (given.after, given.before)
-                running = {}
+                running = dict[Path, Driver]()
                 for source in sources:
                     os.environ["PYTHONPATH"] = str(source.resolve())
                     running[source] = engine(server, case, (given.seconds + START_S) * 2, "auto")

@@ -6,8 +6,8 @@
     python benches/fooled.py simulated [--studies 2000]   the same option twice, by simulated counts
 
 A file begins with its truth, the rule that catches it, what was said before there was a check, and what is
-expected: `unequal work`; `refused WORDS` (exit code 2); `same` (no option wins, nothing fails); `faster OPTION
-RATIO` (its throughput is at least RATIO times that of the other option).
+expected: `unequal work`; `refused WORDS` (exit code 2); `same` (no option wins, nothing fails); `faster
+OPTION RATIO` (its throughput is at least RATIO times that of the other option).
 """
 
 # pyright: basic
