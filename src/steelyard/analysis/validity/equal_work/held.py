@@ -36,4 +36,5 @@ def _under_load(options: Sequence[Sequence[Sums]]) -> str:
         return f"equal rows in {count(exact, 'execution')} under load, {each}"
     most = max(abs(fmean(differences)) for sums in options for differences in relative(sums))
     blocks = count(min(map(len, options)), "block")
-    return f"rows under load differ by {percent(most)} or less over {blocks}, {each}"
+    less = f"differ by {percent(most)} or less" if most else "do not differ"
+    return f"rows under load {less} over {blocks}, {each}"
