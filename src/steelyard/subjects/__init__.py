@@ -174,12 +174,12 @@ class Kind:
     effect of a server error on the results, by the beginning of its message. statement_errors: patterns of
     error codes that other values would not avoid (syntax, missing table); (): no answer refuses the study.
     no_table: codes for a missing table. explain: the prefix that gives a statement's plan, and the column
-    that holds it. wrote: SELECT of a number that grows with each write, the rows written (NULL: not known),
-    and names of what gives other rows for equal values. settles: statement before it, at the end. evicts:
-    whether it drops rows by itself. client: the command that executes SQL on a server at an address. no_sql:
-    the command that loads a data file which is not SQL; '' for SQL. findings: the doctor's findings for it.
-    drivers: whether JDBC drivers can send the statements (workload.driver). sql_monitors: whether monitors
-    can query its servers. latch_program: a program here whose latches the kernel's probes can identify.
+    that holds it. wrote: SELECT of a number that grows with each write; rows updated (NULL: not known);
+    inserted (NULL: whether alone is known); deleted; names of what gives other rows for equal values.
+    settles: statement before it, at the end. evicts: whether it drops rows by itself. client: the command
+    that executes SQL on a server at an address. no_sql: the command that loads a data file which is not SQL;
+    '' for SQL. findings: the doctor's findings for it. drivers: whether JDBC drivers can send the statements
+    (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: it has latches.
     """
 
     name: str

@@ -43,6 +43,8 @@ def difference(one: Difference) -> str:
     (few, where), (many, beside) = sorted(((one.rows, option), (one.baseline_rows, baseline)))
     less, more = _rows(few, many)
     does = "writes" if one.how == "writes" else "returns"
+    if few == many:
+        return f"{name} {does} other numbers of rows under {option} than under {baseline}"
     return f"{name} {does} {less} under {where}, {more} under {beside}"
 
 

@@ -23,18 +23,18 @@ _TOLERANCE = 1e-6
 _ROUNDED = 1e-4
 # other rows by chance
 _CHANCE = re.compile(
-    r"\b(?:random|rand|nextval|pg_try_\w+|(?:gen_random_)?uuid\w*)\s*\(|\btablesample\b|\bskip\s+locked\b",
+    r"\b(?:random|rand|pg_try_\w+)\s*\(|\btablesample\b|\bskip\s+locked\b",
     re.IGNORECASE,
 )
-# other rows at other times
+# other values at other times, or whenever executed
 _TIME = re.compile(
-    r"\b(?:now|sysdate|timeofday|unix_timestamp|utc_\w+|cur(?:date|time)|(?:clock|statement|transaction)_timestamp)"
+    r"\b(?:nextval|(?:gen_random_)?uuid\w*|now|sysdate|timeofday|unix_timestamp|utc_\w+|cur(?:date|time)|(?:clock|statement|transaction)_timestamp)"
     r"\s*\(|'now'|\b(?:current_|local|utc_)(?:date|time|timestamp)\b",
     re.IGNORECASE,
 )
-# any of the rows: a server chooses
+# one of several rows: a server chooses
 _ANY_OF = re.compile(r"\b(?:limit|fetch\s+(?:first|next)|top)\b", re.IGNORECASE)
-_ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
+_AGGREGATE = re.compile(r"\b(?:count|sum|avg|min|max)\s*\(", re.IGNORECASE)
 # draws in which one option alone has nothing are no chance
 _DRAWS_MIN = 20
 # one sequence for all clients
@@ -61,7 +61,7 @@ def compare(bench: Bench, found: Findings, evicts: bool) -> None:
     other |= {name for work in bench.works.values() for name in numbered(work)}
     unsure |= {("work", name) for name in chance | other}
     unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if row["statement"] in chance}
-    any_of = {("work", name) for name, sql in texts if _ANY_OF.search(sql) and not _ORDERED.search(sql)}
+    any_of = {("work", name) for name, sql in texts if _ANY_OF.search(sql) and not _AGGREGATE.search(sql)}
     for option in bench.options if found.again else ():
         trial = found.trials.get(option.label, ())
         for key, answer in _answers(first, trial).items():
@@ -83,7 +83,9 @@ def _has_nothing(trial: Sequence[Row], other: Sequence[Row]) -> bool:
 
 
 def _nothing(row: Row) -> bool:
-    """A single row of zeros and NULL."""
+    """No row written, or a single row of zeros and NULL."""
+    if row.get("step") == ROWS_WRITTEN:
+        return row["rows"] == 0
     return bool(row.get("row")) and all(cell is None or _number(cell) == 0 for cell in row["row"])
 
 
@@ -118,10 +120,10 @@ def _answers(one: Sequence[Row], other: Sequence[Row]) -> dict[tuple[str, str], 
     return {_key(row): found[_key(row)] for row in one if _key(row) in found}
 
 
-def _by_draw(trial: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
-    found: dict[tuple[str, int], list[Row]] = {}
+def _by_draw(trial: Sequence[Row]) -> dict[tuple[str, int, str], list[Row]]:
+    found: dict[tuple[str, int, str], list[Row]] = {}
     for row in trial:
-        found.setdefault((row["transaction"], row["draw"]), []).append(row)
+        found.setdefault((row["transaction"], row["draw"], row.get("step", "work")), []).append(row)
     return found
 
 
@@ -151,6 +153,7 @@ def _another_number(one: Sequence[str | None], other: Sequence[str | None]) -> b
         if (a is None and not math.isnan(y)) or (b is None and not math.isnan(x)):
             return True
         exact = all(cell and cell.lstrip("-").isdigit() for cell in (a, b))
-        if not math.isnan(x + y) and not math.isclose(x, y, rel_tol=_TOLERANCE if exact else _ROUNDED):
+        near = math.isclose(x, y, rel_tol=_TOLERANCE if exact else _ROUNDED, abs_tol=0 if exact else 1e-9)
+        if not (near or math.isnan(x) or math.isnan(y)):
             return True
     return False

@@ -79,7 +79,8 @@ def try_statements(
         refuse_writes(written([work]).values())
         load = replace(load, server=reading(server))
     plan = engine_plan(study, Slot(1, 1, option), work, load)
-    found.errors += _left_open(option, work, plan["transactions"])
+    if not (replays := isinstance(option.workload, ReplayWorkload)):
+        found.errors += _left_open(option, work, plan["transactions"])
     stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
     found.not_tried += [f"{name}, with its transaction: a roll back cannot undo it" for name in sorted(stay)]
     plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not names_of(one) & stay]
@@ -93,10 +94,9 @@ def try_statements(
         plan["transactions"] = plan["transactions"][:1]
         # a round takes minutes, and the texts are ours
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
-    asks = kind.wrote and not isinstance(option.workload, ReplayWorkload)
-    plan = asking(plan, kind, work) if asks else plan
+    plan = asking(plan, kind, work) if kind.wrote and not replays else plan
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
-    rows, writes = parted(rows, work, found.by_chance)
+    rows, writes = parted(rows, work, found)
     found.wrote |= {row["transaction"] for row in writes if row["wrote"]}
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
@@ -114,7 +114,7 @@ def try_statements(
         numbers = set(numbered(work))
         refused += [row for row in rows if row["code"].startswith(_TAKEN) and row["statement"] in numbers]
     # a class of a capture is tried without its session, which it may need
-    if not isinstance(option.workload, ReplayWorkload) or len(refused) > len(rows) / 2:
+    if not replays or len(refused) > len(rows) / 2:
         found.errors += [_error(bench, kind, option, row) for row in refused]
     # a round was explained alone
     return () if option.workload.in_rounds else [*rows, *writes]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import groupby
 from typing import Any
 
-from steelyard.lab.rehearsal.findings import Row
+from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import ROWS_WRITTEN
 from steelyard.study.scripts import commands_of
 from steelyard.study.workloads.statements import Transaction
@@ -15,12 +15,11 @@ from steelyard.subjects import Kind
 from steelyard.workloads import Work
 
 _WROTE, _SETTLES = "steelyard: has it written?", "steelyard: deferred triggers"
-# what must come first in a transaction
-_FIRST = re.compile(r"(set\s+(local\s+|session\s+)?transaction|begin|start\s+transaction)\b", re.IGNORECASE)
-_UNDOES, _KEEPS = (
-    re.compile(r"(abort|rollback)\b", re.IGNORECASE),
-    re.compile(r"(commit|end|release)\b", re.IGNORECASE),
-)
+# what may have to come first in a transaction
+_FIRST = re.compile(r"(set|begin|start\s+transaction|lock)\b", re.IGNORECASE)
+_KEEPS = re.compile(r"(commit|end|release)\b", re.IGNORECASE)
+_UNDOES = re.compile(r"(abort|rollback)\b", re.IGNORECASE)
+_TO_SAVEPOINT = re.compile(r"rollback\b.*\bto\b", re.IGNORECASE)
 
 
 def asking(plan: Row, kind: Kind, work: Work) -> dict[str, Any]:
@@ -35,7 +34,10 @@ def _asking(transaction: Row, work: Work, settles: bool) -> Row:
     """The transaction, which asks at its begin and its end what the server has written."""
     key, given = ("steps", transaction["steps"]) if transaction.get("steps") else ("statements", ())
     steps = given or [{"do": "statement", "name": name} for name in transaction["statements"]]
-    sql = [work.statements[one["name"]].sql if one["do"] == "statement" else "" for one in steps]
+    sql = [
+        "; ".join(commands_of(work.statements[one["name"]].sql)) if one["do"] == "statement" else one["do"]
+        for one in steps
+    ]
     first = next((n for n, text in enumerate(sql) if not _FIRST.match(text)), len(sql))
     last = len(sql)
     while last > first and (_KEEPS.match(sql[last - 1]) or _UNDOES.match(sql[last - 1])):
@@ -46,28 +48,33 @@ def _asking(transaction: Row, work: Work, settles: bool) -> Row:
     return {**transaction, key: asking if given else [one["name"] for one in asking]}
 
 
-def parted(rows: Sequence[Row], work: Work, by_chance: set[str]) -> tuple[list[Row], list[Row]]:
-    """Rows of statements, and of each draw of a transaction: what the server has written, and kept.
-
-    by_chance: takes the names that the server gives.
-    """
-    asked = [row for row in rows if row["statement"] == _WROTE]
-    by_chance |= {name for row in asked for name in ((row["row"] or [""])[-1] or "").split(",") if name}
+def parted(rows: Sequence[Row], work: Work, found: Findings) -> tuple[list[Row], list[Row]]:
+    """Rows of statements, and of each draw of a transaction: what the server has written, and kept."""
+    asked = [row for row in rows if row["statement"] in (_WROTE, _SETTLES)]
+    names = ((row["row"] or [""])[-1] or "" for row in asked)
+    found.by_chance |= {name for text in names for name in text.split(",") if name}
+    failed = dict.fromkeys(row["message"] for row in asked if row["code"])
+    found.not_tried += [f"rows written: {message}" for message in failed]
     others = [row for row in rows if row["statement"] not in (_WROTE, _SETTLES)]
-    return others, list(_writes(asked, _undone(work)))
+    return others, list(_writes((row for row in asked if row["statement"] == _WROTE), _undone(work)))
 
 
 def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
-    """Between the two answers of a draw."""
+    """Between the two answers of a draw. A row that moves to another partition is deleted and inserted."""
     for (transaction, draw), asked in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
-        numbers = [row["row"][:2] for row in asked if row["row"] and row["row"][0] is not None]
+        numbers = [[None if n is None else float(n) for n in row["row"][:4]] for row in asked if row["row"]]
         if len(numbers) == 2:
-            (began, before), (ended, after) = numbers
-            grew = float(ended) - float(began)
-            rows = min(grew, 1) if after is None else float(after) - float(before)
+            grew, updated, inserted, deleted = (
+                None if b is None or a is None else b - a for a, b in zip(*numbers, strict=True)
+            )
+            rows = None
+            if inserted is None:
+                rows = min(grew or 0, 1)
+            elif updated is not None:
+                rows = updated + max(inserted, deleted or 0)
             yield {
                 "transaction": transaction, "step": ROWS_WRITTEN, "statement": transaction, "draw": draw,
-                "code": "", "rows": 0 if transaction in undone else rows, "digest": "", "wrote": grew > 0,
+                "code": "", "rows": 0 if transaction in undone else rows, "digest": "", "wrote": bool(grew),
             }  # fmt: skip
 
 
@@ -81,4 +88,11 @@ def _undone(work: Work) -> Set[str]:
     commands = {
         name: [one for one in commands_of(text) if not _KEEPS.match(one)] for name, text in texts.items()
     }
-    return {name for name, found in commands.items() if found and _UNDOES.match(found[-1])}
+    return {name for name, found in commands.items() if found and _undoes_all(found)}
+
+
+def _undoes_all(commands: Sequence[str]) -> bool:
+    """Whether the last one undoes all others: to a savepoint, if that came first."""
+    first = next((one for one in commands if not _FIRST.match(one)), "")
+    whole = not _TO_SAVEPOINT.match(commands[-1]) or first.lower().startswith("savepoint")
+    return bool(_UNDOES.match(commands[-1])) and whole

@@ -19,7 +19,7 @@ _DIFFERENT = (
 # without the right PROCESS a user sees only its own sessions; this one is not counted
 # handlers count a row of a partitioned table twice; engines without transactions keep what is rolled back
 WROTE = """
-select coalesce(sum(variable_value), 0), null, (
+select coalesce(sum(variable_value), 0), 0, null, 0, (
     select group_concat(name) from (
         select routine_name as name from information_schema.routines
             where routine_schema = database() and is_deterministic = 'NO'

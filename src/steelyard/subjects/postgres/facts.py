@@ -24,16 +24,19 @@ _SETTINGS = """
 
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html; a superuser may take reserved ones
-# a transaction has a number once it has written; a row that changes its partition is deleted and inserted
+# a transaction has a number once it has written; what draws lots is a volatile function, or a view with one
 WROTE = r"""
-    select case when current_setting('track_counts')::bool
-            then n + (txid_current_if_assigned() is not null)::int end,
-        n, (select string_agg(name, ',') from (
-            select proname as name from pg_proc where provolatile = 'v'
+    select n + (txid_current_if_assigned() is not null)::int,
+        case when current_setting('track_counts')::bool then updated end, inserted, deleted,
+        (select string_agg(name, ',') from (
+            select proname as name from pg_proc where provolatile = 'v' and prorettype <> 'trigger'::regtype
                 and pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
-            union select viewname from pg_views where definition ~* '\m(random|now|\w+_timestamp)\('
-                and schemaname not in ('pg_catalog', 'information_schema')) by_chance)
-    from (select coalesce(sum(n_tup_upd) + greatest(sum(n_tup_ins), sum(n_tup_del)), 0) as n
+            union select relname from pg_class where relkind = 'v' and case when
+                relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+                then pg_get_viewdef(oid) end ~* '\m(random|now|nextval|\w+_timestamp)\(|\mcurrent_(date|time)'
+        ) by_chance)
+    from (select coalesce(sum(n_tup_upd), 0) as updated, coalesce(sum(n_tup_ins), 0) as inserted,
+        coalesce(sum(n_tup_del), 0) as deleted, coalesce(sum(n_tup_upd + n_tup_ins + n_tup_del), 0) as n
         from pg_stat_xact_user_tables) s
 """
 # triggers that wait for the end of the transaction

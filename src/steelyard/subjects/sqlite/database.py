@@ -177,7 +177,7 @@ KIND = Kind(
     },
     in_process=True,
     load_statements=load_statements,
-    wrote="select total_changes(), total_changes(), null",
+    wrote="select total_changes(), total_changes(), 0, 0, null",
     # SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_RANGE: https://www.sqlite.org/rescode.html
     statement_errors=("SQLITE_1", "SQLITE_20", "SQLITE_25", "SQLITE_READONLY", "SQLITE_MISUSE"),
 )

@@ -27,7 +27,7 @@ _MARGIN = 0.01
 _ALPHA = 0.001
 # steps of the rehearsal that compare, and the difference that one finds whatever its answer
 _STEPS: dict[str, How | None] = {"work": None, "rows written": "writes"}
-# of fewer executions with a row a statement has not run out: it looks for what is seldom there
+# with fewer executions that found a row, a statement has not run out: what it looks for may be rare
 _WITH_ROWS_MIN = 20
 # probability below which no row is no chance
 _CHANCE = math.log(1e-6)
@@ -70,7 +70,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     given = workload.transactions if isinstance(workload, StatementWorkload) else {}
     meant |= {name for name, transaction in given.items() if meant & {*transaction.statements}}
     texts = sorted({name for (name, _), answer in rehearsed.items() if answer == "text"})
-    text = "returns other values under some options (order, dates, floats); its rows are equal"
+    text = "returns other values under some options (dates, floats, LIMIT); its rows are equal"
     return WorkCheck(
         tuple(one for one in found.values() if one.statement not in meant),
         tuple(replace(one, meant=True) for one in found.values() if one.statement in meant),
@@ -126,7 +126,7 @@ def _under_load(baseline: str, counts: Counts) -> Iterator[Difference]:
 def _by_chance(blocks: Sequence[Sums]) -> bool:
     """Whether one of two has no row, or never lacks one, where by the other's share that is no chance.
 
-    In each block, or in five and more together, beyond the third power of what is no chance in one.
+    In each block (probability below 1e-6), or in five or more together (below 1e-18).
     """
 
     def impossible(none_share_n: Sequence[tuple[int, float, int]]) -> bool:

@@ -23,9 +23,9 @@ def held(evidence: Evidence, counts: Counts, others: Set[str]) -> Mapping[str, s
             parts.append(f"equal rows in {count(draws, 'execution')} of the rehearsal")
         if options := [sums for (statement, _), sums in counts.beside.items() if statement == name]:
             parts.append(_under_load(options))
-        found[name] = "; ".join(parts) or answer
-    # a statement that has no number of rows has no text
-    return {name: text for name, text in found.items() if text}
+        if parts:
+            found[name] = "; ".join(parts)
+    return found
 
 
 def _under_load(options: Sequence[Sequence[Sums]]) -> str:
