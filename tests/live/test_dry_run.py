@@ -122,3 +122,8 @@ def test_a_quick_run_is_shorter_in_its_bundle(lab: Lab) -> None:
     assert tomllib.loads((lab.bundle / "study.toml").read_text())["plan"]["blocks"] == 3
     finished = lab.run("sql", lab.bundle, "select max(block) as blocks from runs", "--json")
     assert json.loads(finished.stdout) == [{"blocks": 3}]
+
+
+def test_the_capture_of_the_catalog_has_transactions_of_its_own(lab: Lab) -> None:
+    done = lab.run("run", "replay-versions", "--dry-run")
+    assert done.returncode == 0, done.stderr
