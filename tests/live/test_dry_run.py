@@ -7,6 +7,7 @@ import socket
 import tomllib
 from pathlib import Path
 
+import pytest
 from laboratory import Lab, small_study
 
 PROGRAM = """\
@@ -124,6 +125,7 @@ def test_a_quick_run_is_shorter_in_its_bundle(lab: Lab) -> None:
     assert json.loads(finished.stdout) == [{"blocks": 3}]
 
 
+@pytest.mark.needs("PostgreSQL")
 def test_the_capture_of_the_catalog_has_transactions_of_its_own(lab: Lab) -> None:
     done = lab.run("run", "replay-versions", "--dry-run")
     assert done.returncode == 0, done.stderr
