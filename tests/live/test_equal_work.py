@@ -175,12 +175,15 @@ create trigger kept after update on job for each row execute function kept();
 )
 
 
-def test_a_trigger_that_does_not_fire_is_other_work(lab: Lab) -> None:
-    path = study(
-        lab.folder, schema=AUDIT, sql="update job set done = done + 1 where id = :id",
+def audited(lab: Lab, factor: str, schema: str = AUDIT) -> Path:
+    return study(
+        lab.folder, schema=schema, sql="update job set done = done + 1 where id = :id", factor=factor,
         parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
-        factor=session("session_replication_role", '"origin"', '"replica"'),
     )  # fmt: skip
+
+
+def test_a_trigger_that_does_not_fire_is_other_work(lab: Lab) -> None:
+    path = audited(lab, session("session_replication_role", '"origin"', '"replica"'))
     (one,) = judged(lab, path, code=1)["work"]
     assert (one["how"], one["rows"], one["baseline_rows"]) == ("writes", 1, 2)
 
@@ -189,11 +192,7 @@ def test_a_trigger_that_waits_for_the_commit_counts(lab: Lab) -> None:
     deferred = AUDIT.replace("create trigger", "create constraint trigger").replace(
         "on job for", "on job deferrable initially deferred for"
     )
-    path = study(
-        lab.folder, schema=deferred, sql="update job set done = done + 1 where id = :id",
-        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
-        factor=session("session_replication_role", '"origin"', '"replica"'),
-    )  # fmt: skip
+    path = audited(lab, session("session_replication_role", '"origin"', '"replica"'), deferred)
     (one,) = judged(lab, path, code=1)["work"]
     assert (one["how"], one["rows"], one["baseline_rows"]) == ("writes", 1, 2)
 
@@ -272,12 +271,7 @@ def test_an_engine_that_cannot_roll_back_is_no_other_work(lab: Lab) -> None:
 
 
 def test_a_server_that_does_not_count_rows_is_no_other_work(lab: Lab) -> None:
-    path = study(
-        lab.folder, schema=AUDIT, sql="update job set done = done + 1 where id = :id",
-        parameters="parameters = { id = { kind = 'uniform', low = 1, high = 1000 } }",
-        factor=session("track_counts", "true", "false"),
-    )  # fmt: skip
-    assert judged(lab, path)["work"] == []
+    assert judged(lab, audited(lab, session("track_counts", "true", "false")))["work"] == []
 
 
 def test_a_transaction_that_is_rolled_back_keeps_no_rows(lab: Lab) -> None:

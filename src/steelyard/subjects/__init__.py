@@ -177,9 +177,9 @@ class Kind:
     that holds it. wrote: SELECT of a number that grows with each write; rows updated (NULL: not known);
     inserted (NULL: whether alone is known); deleted; names of what gives other rows for equal values.
     settles: statement before it, at the end. evicts: whether it drops rows by itself. client: the command
-    that executes SQL on a server at an address. no_sql: the command that loads a data file which is not SQL;
-    '' for SQL. findings: the doctor's findings for it. drivers: whether JDBC drivers can send the statements
-    (workload.driver). sql_monitors: whether monitors can query its servers. latch_program: it has latches.
+    for SQL on a server at an address. no_sql: the command that loads a data file which is not SQL; '' for
+    SQL. findings: of the doctor. drivers: whether JDBC drivers can send the statements (workload.driver).
+    sql_monitors: whether monitors can query its servers. latch_program: one whose latches probes identify.
     """
 
     name: str

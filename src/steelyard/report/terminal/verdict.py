@@ -159,7 +159,7 @@ def _options(presented: Presented, console: Console) -> None:
     if presented.resolution:
         _say(console, presented.resolution, "dim", hang="  ")
     if (compared := presented.judgement.equal_work) and not presented.judgement.work:
-        text = f"equal work: the rows of {fmt.count(len(compared), 'statement')} do not differ"
+        text = f"equal work: no difference in the rows of {fmt.count(len(compared), 'statement')} is shown"
         _say(console, text, "dim", hang="  ")
 
 
