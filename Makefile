@@ -14,6 +14,11 @@ PYTHON_TESTS = $(RUN)/pytest tests/quick tests/live $(IN_PARALLEL) $(PYTEST)
 ATTACK = $(RUN)/pytest -s tests/slow/attack.py -k "postgresql or pgbouncer" & half=$$!; \
 	$(RUN)/pytest -s tests/slow/attack.py -k "not postgresql and not pgbouncer" || failed=1; \
 	wait $$half || failed=1
+# mutated studies, damaged and forged bundles, kills: other ones each time, by a seed that is printed; about 20 minutes
+SEED := $(shell date +%s)
+TRIALS = $(RUN)/python benches/fuzz_study.py --first $(SEED) --count 9500 || failed=1; \
+	$(RUN)/python benches/damage.py --first $(SEED) --count 500 || failed=1; \
+	$(RUN)/python benches/random_kills.py --seed $(SEED) --trials 60 || failed=1
 CRATES := $(addprefix --package steelyard-,engine load dispatch latch probe confine)
 
 .PHONY: demo build test test-quick test-python test-slow attack check format bench docs clean
@@ -42,11 +47,11 @@ test-slow: $(BUILT)
 	@failed=0; set -x; \
 	$(RUN)/pytest tests/slow $(IN_PARALLEL) $(PYTEST) || failed=1; \
 	cargo test --quiet --package steelyard-latch --features loom --release --test models || failed=1; \
-	$(ATTACK); \
+	$(ATTACK); $(TRIALS); \
 	exit $$failed
 
 attack: $(BUILT)
-	@failed=0; $(ATTACK); exit $$failed
+	@failed=0; $(ATTACK); $(TRIALS); exit $$failed
 
 check: $(BUILT)
 	@failed=0; set -x; \

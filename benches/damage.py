@@ -497,11 +497,12 @@ class Trial:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="200 damages instead of 10,000")
-    parser.add_argument("--seed", type=int, help="this one alone")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first damage")
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--quick", action="store_true", help="200 damages")
     parser.add_argument("--json", action="store_true", help="figures as JSON on standard output")
     asked = parser.parse_args()
-    seeds = [asked.seed] if asked.seed is not None else range(200 if asked.quick else 10_000)
+    seeds = range(asked.first, asked.first + (200 if asked.quick else asked.count))
     counts: Counter[tuple[str, str]] = Counter()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder:
@@ -509,13 +510,14 @@ def main() -> None:
         for seed in seeds:
             outcome = trial.damaged(seed)
             counts[outcome.damage, outcome.kind] += 1
-            if outcome.kind == "failure" or asked.seed is not None:
+            if outcome.kind == "failure" or asked.count == 1:
                 print(f"seed {seed}: {outcome.kind}: {outcome.what}\n{outcome.why}", file=sys.stderr)
     kinds = ("error", "same", "notice", "forged", "failure")
     totals = {kind: sum(n for (_, found), n in counts.items() if found == kind) for kind in kinds}
     if asked.json:
         print(json.dumps(totals))
     else:
+        print(f"seeds {seeds.start} to {seeds.stop - 1}")
         print(f"{'damage':<16}" + "".join(f"{kind:>9}" for kind in kinds))
         for name in [damage.__name__ for damage in DAMAGES]:
             print(f"{name:<16}" + "".join(f"{counts[name, kind]:>9,}" for kind in kinds))

@@ -2,8 +2,9 @@
 
     python benches/engine_cost.py BEFORE AFTER [--rounds 8] [--bindir FOLDER]
 
-BEFORE, AFTER: folders that hold the package `steelyard` with its built core (src of two work trees). Both are
-connected to one server and take turns of 100 ms (as in driver_cost.py); a ratio pairs the two of one round.
+BEFORE, AFTER: folders that hold the package `steelyard` with its built core (src of two work trees). BEFORE
+twice, and AFTER, are connected to one server and take turns of 100 ms (as in driver_cost.py); a ratio pairs
+two of one round. The ratio of BEFORE to itself says what the machine adds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import statistics
 from pathlib import Path
 
-from driver_cost import CASES, START_S, Driver, engine, postgres
+from driver_cost import CASES, START_S, Case, Cost, Driver, Server, engine, postgres
 
 
 def main() -> None:
@@ -25,22 +26,33 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--bindir", type=Path)
     given = parser.parse_args()
+    sources = {"before": given.before, "before again": given.before, "after": given.after}
     with postgres(100_000, True, given.bindir) as server:
         for case in CASES:
-            all_of, user = list[float](), list[float]()
+            costs = dict[str, list[Cost]]()
             for number in range(given.rounds):
-                sources = (given.before, given.after) if number % 2 else (given.after, given.before)
-                running = dict[Path, Driver]()
-                for source in sources:
-                    os.environ["PYTHONPATH"] = str(source.resolve())
-                    running[source] = engine(server, case, (given.seconds + START_S) * 2, "auto")
-                left = list(running.values())
-                while left:
-                    left = [driver for driver in left if driver.turn()]
-                before, after = running[given.before].cost(), running[given.after].cost()
-                all_of.append(after.us / before.us)
-                user.append(after.user_us / before.user_us)
-            print(f"{case.name}: CPU {_spread(all_of)}, in user mode {_spread(user)}", flush=True)
+                for name, cost in _round(sources, number, server, case, given.seconds).items():
+                    costs.setdefault(name, []).append(cost)
+            for name in ("before again", "after"):
+                pairs = list(zip(costs[name], costs["before"], strict=True))
+                cpu = _spread([one.us / before.us for one, before in pairs])
+                user = _spread([one.user_us / before.user_us for one, before in pairs])
+                print(f"{case.name}, {name}: CPU {cpu}, in user mode {user}", flush=True)
+
+
+def _round(
+    sources: dict[str, Path], number: int, server: Server, case: Case, seconds: float
+) -> dict[str, Cost]:
+    turn = number % len(sources)
+    order = list(sources)[turn:] + list(sources)[:turn]
+    running = dict[str, Driver]()
+    for name in order if number % 2 else reversed(order):
+        os.environ["PYTHONPATH"] = str(sources[name].resolve())
+        running[name] = engine(server, case, (seconds + START_S) * len(sources), "auto")
+    left = list(running.values())
+    while left:
+        left = [driver for driver in left if driver.turn()]
+    return {name: driver.cost() for name, driver in running.items()}
 
 
 def _spread(ratios: list[float]) -> str:

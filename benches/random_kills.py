@@ -3,9 +3,10 @@
     python benches/random_kills.py --trials 200
 
 Each trial runs a small study on a real server and kills, after a random time, the lab (SIGKILL, SIGINT,
-SIGTERM; SIGKILL the moment it announces a run, or while it makes a server's data), its guard and then the
-lab, the engine, or the server (SIGKILL; SIGSTOP of all its processes, then the lab). Afterwards every run
-that was announced must be in the bundle, and no process, folder or shared memory may be left.
+SIGTERM; SIGKILL the moment it announces a run, while it makes a server's data, or while a JDBC driver logs
+in), its guard and then the lab, the engine, or the server (SIGKILL; SIGSTOP of all its processes, then the
+lab). Afterwards every run that was announced must be in the bundle, and no process, folder or shared memory
+may be left.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 
 # of a run that is over, as the lab announces it away from a terminal; every run, by an interval of 0
-ANNOUNCED = re.compile(r"(\d+) of 4 runs, block")
+ANNOUNCED = re.compile(r"(\d+) of 4 runs, block \d+: ")
 LEFT_S = 40.0
 
 
@@ -71,7 +72,9 @@ def strike(trial: Trial, lab: subprocess.Popen[str]) -> None:
 
     server = [pid for pid, command in ours if re.search(r"postgres|mariadbd|initdb|install-db", command)]
     match trial.victim:
-        case "lab by SIGKILL" | "lab at an announcement" | "lab while data are made":
+        case (
+            "lab by SIGKILL" | "lab at an announcement" | "lab while data are made" | "lab while JDBC logs in"
+        ):
             lab.kill()
         case "lab by SIGINT":
             lab.send_signal(signal.SIGINT)
@@ -95,6 +98,7 @@ def strike(trial: Trial, lab: subprocess.Popen[str]) -> None:
 VICTIMS = (
     "lab by SIGKILL", "lab by SIGINT", "lab by SIGTERM", "guard, then lab", "engine", "server",
     "server stopped, then lab", "lab at an announcement", "lab while data are made",
+    *(("lab while JDBC logs in",) if shutil.which("java") else ()),
 )  # fmt: skip
 
 
@@ -106,9 +110,26 @@ def _send(pids: list[int], number: signal.Signals) -> None:
             continue
 
 
+_BY_JDBC = (
+    """
+[factors.handle]
+scope = "client"
+levels = { simple = "none", named = "named" }""",
+    """handle = "per-use"
+driver = "org.postgresql:postgresql:42.7.4"
+
+[factors.threshold]
+scope = "client"
+setting = "driver_properties.prepareThreshold"
+levels = { T0 = 0, T1 = 1 }""",
+)
+
+
 def run(trial: Trial) -> Trial:
     """The trial, with what went wrong."""
     study = small_study(trial.folder, trial.subject, measure_s=0.4)
+    if "JDBC" in trial.victim:
+        study.write_text(study.read_text().replace(*_BY_JDBC))
     bundle, before = trial.folder / "b.bundle", shared_memory()
     lab = subprocess.Popen(
         [sys.executable, "-c", _COMMAND, "run", str(study), "--bundle", str(bundle)],
@@ -125,11 +146,14 @@ def run(trial: Trial) -> Trial:
     reader.start()
     match trial.victim:
         case "lab at an announcement":
-            wanted = 1 + trial.number % 4
+            wanted = 1 + trial.number % 2
             _await(lambda: sum(bool(ANNOUNCED.search(line)) for line in said) >= wanted, 0.001)
         case "lab while data are made":
             _await(lambda: any(re.search("initdb|install-db", c) for _, c in processes(trial.folder)))
             time.sleep(trial.after_s / 9)
+        case "lab while JDBC logs in":
+            _await(lambda: any("java" in command.split(" ")[0] for _, command in processes(trial.folder)))
+            time.sleep(trial.after_s / 6)
         case _:
             time.sleep(trial.after_s)
     strike(trial, lab)
@@ -157,7 +181,7 @@ def run(trial: Trial) -> Trial:
 
 # every run is announced: the pause between two lines is for people
 _COMMAND = """
-from steelyard.report.terminal.verdict import progress
+from steelyard.report.terminal import progress
 progress.Progress.__init__.__kwdefaults__["every_s"] = 0.0
 from steelyard.cli import main
 main()
@@ -202,15 +226,16 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="one trial per victim")
+    parser.add_argument("--victim", choices=VICTIMS, help="this one alone")
     arguments = parser.parse_args()
     chance, failed, counts = random.Random(arguments.seed), 0, Counter[str]()
     kept: Counter[str] = Counter()
     for number in range(len(VICTIMS) if arguments.quick else arguments.trials):
         folder = Path(tempfile.mkdtemp(prefix="kill-", dir="/tmp"))
         folder.chmod(0o711)
-        victim = VICTIMS[number % len(VICTIMS)]
+        victim = arguments.victim or VICTIMS[number % len(VICTIMS)]
         subject = chance.choice(["postgres", "postgres", "mariadb", "null"])
-        if subject == "null" and ("data" in victim or "server" in victim):
+        if "JDBC" in victim or (subject == "null" and ("data" in victim or "server" in victim)):
             subject = "postgres"
         trial = Trial(number, subject, victim, chance.uniform(0.3, 9), folder)
         run(trial)
@@ -221,7 +246,9 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
     for victim in VICTIMS:
         print(f"{victim:26} {counts[victim]:4} trials, {kept[victim]:4} runs announced before")
-    print(f"{sum(counts.values())} trials, {failed} with something lost or left behind")
+    print(
+        f"seed {arguments.seed}: {sum(counts.values())} trials, {failed} with something lost or left behind"
+    )
     sys.exit(bool(failed))
 
 

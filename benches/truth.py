@@ -14,7 +14,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +34,13 @@ from steelyard.study.plan import options
 BASE_PER_S = 10_000.0
 RUN_SD = 0.01
 KEPT = Path(__file__).with_suffix(".json")
+# of mean 0 and SD 1; an option that pauses is slower at times, never faster
+SHAPES: Mapping[str, Callable[[np.random.Generator], float]] = {
+    "normal": lambda chance: chance.normal(),
+    "lognormal": lambda chance: (math.exp(0.5) - math.exp(chance.normal())) / math.sqrt(math.e**2 - math.e),
+    "exponential": lambda chance: 1 - chance.exponential(),
+    "t3": lambda chance: chance.standard_t(3) / math.sqrt(3),
+}
 
 WRONG = ("false winner", "an equal option called different", "a true ratio outside its interval")
 DOUBT = ("word and interval disagree", "p99 a reason, its comparison inconclusive", "drift-over-study")
@@ -41,7 +48,8 @@ DOUBT = ("word and interval disagree", "p99 a reason, its comparison inconclusiv
 
 @dataclass(frozen=True)
 class Cell:
-    """Studies of one kind. ratios: true throughput by option, against the first; noisy: SD by option.
+    """Studies of one kind. ratios: true throughput by option, against the first; noisy: SD by option, of
+    this shape.
 
     width_percent: of plan.stop, with `blocks` the most; fails: error rate by option. questions: what is
     counted, of those that `judged` answers.
@@ -56,6 +64,7 @@ class Cell:
     noisy: Mapping[str, float] = field(default_factory=dict[str, float])
     fails: Mapping[str, float] = field(default_factory=dict[str, float])
     run_sd: float = RUN_SD
+    shape: str = "normal"
     width_percent: float | None = None
 
     def ratio(self, label: str) -> float:
@@ -80,7 +89,7 @@ def judged(cell: Cell, seed: int) -> dict[str, bool]:
     }
     chance = np.random.default_rng((seed, len(labels), cell.blocks))
     more = {
-        (block, label): math.exp(chance.normal(0, math.sqrt(sd**2 - cell.run_sd**2)))
+        (block, label): math.exp(math.sqrt(sd**2 - cell.run_sd**2) * SHAPES[cell.shape](chance))
         for label, sd in cell.noisy.items()
         for block in range(1, cell.blocks + 1)
     }
@@ -120,6 +129,7 @@ def _answers(cell: Cell, labels: Sequence[str], judgement: Judgement) -> dict[st
             c.low <= cell.ratio(c.option) <= c.high for c in compared
         ),
         "equivalent": all(c.outcome == "equivalent" for c in counting),
+        "any difference shown": any(c.low > 1 or c.high < 1 for c in counting),
         "'what matters most'": "What matters most" in " ".join((sentence, *judgement.verdict.reasons)),
         "number of blocks unknown": "cannot show how many" in sentence,
         "word and interval disagree": any(not _agree(c, sentence) for c in counting),
@@ -186,6 +196,7 @@ def cells() -> Iterator[Cell]:
     five = dict.fromkeys(_levels("a", 53)[-5:], 0.05)
     name = "53 options, five of 5 % SD, 5 blocks"
     yield Cell("unequal scatter", name, {"a": _levels("a", 53)}, 5, asked, noisy=five)
+    yield from _skewed()
     asked = ("right winner", *WRONG, "word and interval disagree")
     for count in (2, 4, 12):
         last = _levels("a", count)[-1]
@@ -203,6 +214,24 @@ def cells() -> Iterator[Cell]:
     asked = ("right winner", "false winner")
     name = "2 options, half of the faster's transactions fail, 6 blocks"
     yield Cell("failures", name, {"a": ["A1", "A2"]}, 6, asked, {"A2": 1.5}, fails=failing)
+
+
+def _skewed() -> Iterator[Cell]:
+    """One option that pauses beside a quiet one, and what the rule for them costs: differences within 3 %."""
+    asked = (*WRONG, "equivalent", "word and interval disagree")
+    two = {"a": _levels("a", 2)}
+    numbers = {("lognormal", 0.03): (5, 6, 10, 20), ("lognormal", 0.1): (6, 20)}
+    for shape, sd in (*numbers, ("exponential", 0.03), ("t3", 0.03)):
+        for blocks in numbers.get((shape, sd), (6, 20)):
+            name = f"2 options, one of {100 * sd:.0f} % SD ({shape}), the other .5 %, {blocks} blocks"
+            yield Cell(
+                "skewed scatter", name, two, blocks, asked, noisy={"A2": sd}, run_sd=0.005, shape=shape
+            )
+    for ratio in (1.01, 1.02):
+        for blocks in (5, 10):
+            name = f"2 options, one of {ratio}, {blocks} blocks"
+            asked = ("any difference shown", "equivalent", "right winner")
+            yield Cell("too small to matter", name, two, blocks, asked, {"A2": ratio})
 
 
 def wilson(hits: int, studies: int, z: float = 1.959964) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """What the Rust crates give to Python."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 
@@ -81,8 +81,14 @@ def sqlite_facts(database_json: str) -> str:
     the file. Raises LoadError, for a setting that was not taken with its name.
     """
 
-def statement_parameters(sql: str) -> list[str]:
+def statement_parameters(sql: str, dialect: str) -> list[str]:
     """Names of the `:name` parameters in a statement, each once, in the order of their numbers."""
+
+def statement_pieces(sql: str, dialect: str) -> list[tuple[Literal["text", "tag", "parameter"], str]]:
+    """A statement in pieces: a text as it is, a tag, or a parameter with its name."""
+
+def sql_tokens(sql: str, dialect: str) -> list[tuple[Any, str]]:
+    """Kind and text of each token; together they are the text (crates/load/src/statements/lexer.rs)."""
 
 def stub_serve(address: str, config_json: str, ready: Callable[[], None]) -> None:
     """Serves at a socket path or ADDRESS:PORT, answering at once, until a signal raises.

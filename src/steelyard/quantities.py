@@ -7,7 +7,18 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-_TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_TIME_NS = {
+    name: ns
+    for ns, names in (  # \u03bc is the Greek letter, µ the micro sign
+        (1.0, "ns nsec nsecs nanos nanosecond nanoseconds"),
+        (1e3, "us µs \u03bcs usec usecs µsec \u03bcsec micros microsecond microseconds"),
+        (1e6, "ms msec msecs millis millisecond milliseconds"),
+        (1e9, "s sec secs second seconds"),
+        (60e9, "min mins minute minutes"),
+        (3600e9, "h hr hrs hour hours"),
+    )
+    for name in names.split()
+}
 _TIME_STEPS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _RATES = ("1/s", "/s", "tps", "txn/s", "transactions/s", "lookups/s")
@@ -21,6 +32,11 @@ _UNITS = ("%", *_TIME_NS, "min", "h", *_BYTE_UNITS, "kHz", "MHz", "GHz", "times"
 _BEFORE_UNIT = re.compile(rf"(?<=[\d∞]) (?=(?:{'|'.join(map(re.escape, _UNITS))})(?!\w))")
 # whatever the language of the machine
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def time_unit_ns(unit: str) -> float | None:
+    """Nanoseconds of a unit of time: 1e6 of `ms`; None for any other unit, `ms/op` included."""
+    return _TIME_NS.get(unit.lower())
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -207,12 +223,17 @@ def clock(seconds: float) -> str:
 
 
 def moment(iso: str) -> str:
-    """`2026-11-22T12:08:31.756+00:00` -> `22 Nov 2026, 12:08 UTC`; text that is no time stays as it is."""
+    """`2026-11-22T12:08:31.756+00:00` -> `22 Nov 2026, 12:08 UTC`; text that is no time stays as it is.
+
+    Without a zone it is a recording's: `22 Nov 2026, 12:08, local time of the recording`.
+    """
     try:
-        at = datetime.fromisoformat(iso).astimezone(UTC)
+        at = datetime.fromisoformat(iso)
     except ValueError:
         return iso
-    return f"{at.day} {_MONTHS[at.month - 1]} {at:%Y, %H:%M} UTC"
+    zone = " UTC" if at.tzinfo else ", local time of the recording"
+    at = at.astimezone(UTC) if at.tzinfo else at
+    return f"{at.day} {_MONTHS[at.month - 1]} {at:%Y, %H:%M}{zone}"
 
 
 def unbroken(text: str) -> str:

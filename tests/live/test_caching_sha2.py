@@ -21,6 +21,7 @@ from needs import needs
 from servers import plan
 
 from steelyard import _core
+from steelyard.host.mariadb_login import log_in as lab_logs_in
 
 NONCE = bytes([90, 105, 74, 126, 30, 48, 37, 56, 3, 23, 115, 127, 69, 22, 41, 84, 32, 123, 43, 118])
 PASSWORD = b"secret"
@@ -108,6 +109,7 @@ class Peer:
 
     def _write(self, body: bytes) -> None:
         self.connection.sendall(len(body).to_bytes(3, "little") + bytes([self.sequence % 256]) + body)
+        self.sequence += 1
 
 
 def expected(password: bytes) -> bytes:
@@ -177,3 +179,31 @@ def test_a_wrong_password_is_refused_in_the_servers_words(listener: socket.socke
     Peer(listener, None, cached=True, first=b"caching_sha2_password")
     with pytest.raises(_core.LoadError, match="Access denied for user"):
         log_in(by_tcp(listener), b"wrong")
+
+
+def lab_in(private: bool = False, **where: Any) -> None:
+    lab_logs_in(private=private, user="lab", password=PASSWORD.decode(), **where).close()
+
+
+@pytest.mark.parametrize("first", [b"caching_sha2_password", b"mysql_native_password"])
+def test_the_lab_is_known_by_its_scramble(listener: socket.socket, first: bytes) -> None:
+    peer = Peer(listener, None, cached=True, first=first)
+    lab_in(**by_tcp(listener))
+    assert peer.scramble == SCRAMBLE and peer.password == b""
+
+
+def test_the_lab_sends_a_password_encrypted_by_the_servers_key(listener: socket.socket, key: Path) -> None:
+    pytest.importorskip("cryptography")
+    peer = Peer(listener, key, cached=False, first=b"caching_sha2_password")
+    lab_in(**by_tcp(listener))
+    assert peer.password == PASSWORD + b"\0"
+
+
+def test_the_lab_sends_a_password_as_it_is_over_a_unix_socket(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        peer = Peer(listener, None, cached=False, first=b"caching_sha2_password")
+        lab_in(private=True, unix_socket=path)
+    assert peer.password == PASSWORD + b"\0"

@@ -61,6 +61,24 @@ def test_sql_in_a_pipe_is_not_cut(made: Lab) -> None:
     assert "x" * 500 in told.stdout and "option" in told.stdout
 
 
+@pytest.mark.parametrize(
+    ("query", "error", "option"),
+    [
+        ("select count(*) from range(100000000000) a, range(1000000) b", "longer than 1 s", "--seconds"),
+        # one call that DuckDB cannot interrupt
+        ("select length(repeat('x', 2000000000))", "", ""),
+        ("select list_sum(range(1000000000))", "more than 200 MB of memory", "--megabytes"),
+        ("select repeat('x', 100000000) from range(100)", "", ""),
+        ("select * from range(1000000000)", "more than 10,000 rows", "--json"),
+    ],
+)
+def test_a_query_ends_within_its_limits(made: Lab, query: str, error: str, option: str) -> None:
+    done = made.run("sql", made.bundle, query, "--seconds", "1", "--megabytes", "200")
+    assert done.returncode == 2, done.stderr
+    assert error in done.stderr and f"{option}" in done.stderr.partition("hint: ")[2]
+    assert not (made.folder / ".tmp").exists()
+
+
 def test_wrong_sql_is_bad_input(made: Lab) -> None:
     done = made.run("sql", made.bundle, "select nothing from nowhere")
     assert done.returncode == 2
@@ -73,9 +91,12 @@ def test_export_names_the_files(made: Lab) -> None:
     assert (made.folder / "out" / "runs.csv").read_text().startswith("run,option,block")
 
 
-def test_a_bundle_is_compared_with_itself(made: Lab) -> None:
+def test_a_bundle_is_compared_with_its_copy_and_not_with_itself(made: Lab) -> None:
     page = made.folder / "compared.html"
-    done = made.run("compare", made.bundle, made.bundle, "--json", "--html", page)
+    alone = made.run("compare", made.bundle, made.bundle / ".." / made.bundle.name)
+    assert alone.returncode == 2 and "a bundle is named twice" in alone.stderr
+    copy = shutil.copytree(made.bundle, made.folder / "copy")
+    done = made.run("compare", made.bundle, copy, "--json", "--html", page)
     assert "corrected for" in page.read_text(encoding="utf-8")
     ratios = [c["ratio"] for c in json.loads(done.stdout)[0]["comparisons"]]
     assert ratios == [1.0] * len(ratios) != []

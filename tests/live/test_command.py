@@ -74,6 +74,7 @@ def engine(
     ]
     whole = {
         "score": score,
+        "unit": "ms",
         "scores": {},
         "time": None,
         "exit_code": 0,
@@ -119,12 +120,65 @@ def test_copies_run_at_the_same_time(tmp_path: Path) -> None:
         ('warming up\n{"a": {"b": [1, 22]}}', "a.b.1", 22),
         ('{"bops": 1}\n{"bops": 2}\ndone', "bops", 2),
         ('{\n  "jobs": [\n    {"iops": "33"}\n  ]\n}', "jobs.0.iops", 33),
+        ('note: {x}\n[1] {\n{\n  "jobs" : [\n    {"iops": 5.5}\n  ]\n}\nDisk stats', "jobs.0.iops", 5.5),
+        ('{"bops": "1,250,100.5"}', "bops", 1250100.5),
+        ('{"latency": {"p99.9": [{"a.b": 7}]}}', 'latency."p99.9".0."a.b"', 7),
+        ('{"p99.9": 4, "p99": {"9": 5}}', '"p99.9"', 4),
     ],
 )
 def test_a_score_is_found_by_its_json_path(tmp_path: Path, printed: str, path: str, score: float) -> None:
     (tmp_path / "printed").write_text(printed)
     result = engine(tmp_path, ["cat printed"], score={"pattern": None, "json_path": path})
     assert result["scores"]["score"] == [score]
+
+
+@pytest.mark.parametrize(
+    ("printed", "pattern", "score"),
+    [
+        ("tps = 9.8e+04 (without", r"tps = ([\d.]+)", 9.8e4),
+        ("Throughput: 1,250,100.5 ops/s", r"([\d.]+) ops/s", 1250100.5),
+        ("1'250'100 ops/s", r"(\d+) ops/s", 1250100),
+        ("1\u202f250\u202f100.5 ops/s", r"([\d.]+) ops/s", 1250100.5),
+        ("1250.5 ops/s", r".*([\d.]+) ops/s", 1250.5),
+        ("op,33,250,100", r"op,33,(\d+),", 250),
+        ("sent 12.5K", r"sent ([\d.]+)K", 12.5),
+        ("Latency 5.5 msec", r"Latency ([\d.]+)", 5.5),
+        ("Latency 5.5 avg", r"Latency ([\d.]+)", 5.5),
+    ],
+)
+def test_a_score_is_the_whole_number_around_the_group(
+    tmp_path: Path, printed: str, pattern: str, score: float
+) -> None:
+    (tmp_path / "printed").write_text(printed)
+    result = engine(tmp_path, ["cat printed"], score={"pattern": pattern, "json_path": None})
+    assert result["scores"]["score"] == [score]
+
+
+@pytest.mark.parametrize(
+    ("printed", "pattern"),
+    [
+        ("98,5", r"score ([\d.]+)"),
+        ("12,500", r"score ([\d.]+)"),
+        ("1.250,5", r"score ([\d.]+)"),
+        ("12.5K", r"score ([\d.]+)"),
+        ("12.5K", r"score ([\d.]+)[KM]"),
+        ("1.2 GB", r"score ([\d.]+)"),
+        # wrk and hyperfine change the unit of a time with its size
+        ("612.34us", r"score ([\d.]+)"),
+        ("1.205 s", r"score ([\d.]+)"),
+    ],
+)
+def test_a_number_that_goes_on_beside_the_group_is_quoted(tmp_path: Path, printed: str, pattern: str) -> None:
+    with pytest.raises(LoadFailed, match=rf"printed '{printed}' as its score: the pattern takes '\d+\.?\d*'"):
+        engine(tmp_path, [f"echo score {printed}"], score={"pattern": pattern, "json_path": None})
+
+
+def test_a_further_score_may_be_0(tmp_path: Path) -> None:
+    errors = {"pattern": r"errors (\S+)", "json_path": None, "unit": "errors"}
+    tables = engine(tmp_path, ["echo score 5 errors 0"], scores={"errors": errors})
+    assert tables["further_scores"]["value"] == [0]
+    with pytest.raises(LoadFailed, match="printed '-1' as its score errors: not a number from 0 up"):
+        engine(tmp_path, ["echo score 5 errors -1"], scores={"errors": errors})
 
 
 def test_the_last_match_counts_and_standard_error_is_read_where_output_has_none(tmp_path: Path) -> None:
@@ -211,7 +265,7 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
         ("B1", 0.9, True),
         ("B2", 0.9, True),
     }
-    compared = lab.run("compare", lab.bundle, lab.bundle)
+    compared = lab.run("compare", lab.bundle, shutil.copytree(lab.bundle, lab.folder / "copy"))
     assert "Total bops" in compared.stdout
 
 
@@ -421,3 +475,47 @@ def test_a_program_runs_in_the_folder_of_the_study_file_also_when_it_is_resumed(
     refused = lab.run("run", "mine/s.toml", "--bundle", lab.folder / "c.bundle")
     assert refused.returncode == 2
     assert f'workload.command: program "./score.sh" not found in {place}' in refused.stderr
+
+
+def test_a_program_that_was_edited_is_refused_by_its_name_when_the_study_is_resumed(lab: Lab) -> None:
+    script = lab.folder / "score.sh"
+    text = "echo >> log\necho score 7\n"
+    script.write_text(text)
+    (lab.folder / "log").write_text("")
+    (lab.folder / "s.toml").write_text(
+        'name = "here"\nquestion = "?"\nsubject.kind = "program"\n[workload]\nkind = "program"\n'
+        'command = ["sh", "./score.sh", "--to={study}/log"]\nscore = { pattern = \'score (\\d+)\' }\n'
+        "[plan]\nclients = [1]\nwarm_up_s = 0\ncool_down_s = 0\nblocks = 2\n"
+    )
+    done = lab.run("run", "s.toml", "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    shutil.rmtree(lab.bundle / "runs" / "0002")
+    script.write_text(text.replace("7", "9"))
+    for study in ((), ("s.toml",)):
+        refused = lab.run("resume", lab.bundle, *study)
+        assert refused.returncode == 2
+        assert "./score.sh changed since the study began" in refused.stderr
+        assert "restore programs" in refused.stderr
+    script.write_text(text)
+    # the log is the program's own
+    resumed = lab.run("resume", lab.bundle)
+    assert resumed.returncode == 0, resumed.stderr
+    assert list(Bundle(lab.bundle).columns("select score from scores")["score"]) == [7, 7]
+
+
+def test_factors_may_have_the_names_of_the_labs_own_columns(lab: Lab) -> None:
+    factors = "".join(
+        f'[factors.{name}]\nscope = "client"\nlevels = {{ A = "{number}00", B = "{number}50" }}\n'
+        for number, name in enumerate(("value", "metric", "monitor"), start=1)
+    )
+    study = lab.folder / "names.toml"
+    study.write_text(
+        'name = "names"\nquestion = "Which?"\nsubject.kind = "program"\n[workload]\nkind = "program"\n'
+        'command = ["sh", "-c", "echo score: $(({value} + {metric} + {monitor}))"]\n'
+        'variables = { value = "1", metric = "2", monitor = "3" }\n'
+        "score = { pattern = 'score: (\\d+)' }\n"
+        f"{factors}[plan]\nclients = [1]\nwarm_up_s = 0\nmeasure_s = 0.1\nblocks = 1\n"
+    )
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert lab.run("report", lab.bundle).returncode == 0

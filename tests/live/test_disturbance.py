@@ -65,7 +65,7 @@ def same_in_lab_and_verdict(bundle: Bundle) -> None:
             }
             for name in ("phases", "samples")
         }
-        in_lab = disturbance_of(tables, cpus)
+        in_lab = disturbance_of(tables, cpus, {})
         assert in_lab is not None
         assert (in_lab.role, in_lab.share) == (one.role, pytest.approx(one.share, rel=0.02))
 
@@ -77,6 +77,7 @@ def test_other_processes_are_told_by_name_and_ours_are_not(tmp_path: Path) -> No
         link.symlink_to(sys.executable)
         environment = {**os.environ, "PYTHONHOME": sys.base_prefix}
         running[name] = subprocess.Popen([link, "-c", "while True: pass"], env=environment)
+    files = len(list(Path("/proc/self/fd").iterdir()))
     monitor = DisturbanceMonitor()
     try:
         monitor.open(Target(pids={"server": running["ours"].pid}))
@@ -88,6 +89,7 @@ def test_other_processes_are_told_by_name_and_ours_are_not(tmp_path: Path) -> No
         for process in running.values():
             process.kill()
             process.wait()
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
 
 
 def test_another_study_is_seen_by_its_guard_and_named_before_a_study_begins(lab: Lab) -> None:

@@ -129,3 +129,14 @@ def test_a_quick_run_is_shorter_in_its_bundle(lab: Lab) -> None:
 def test_the_capture_of_the_catalog_has_transactions_of_its_own(lab: Lab) -> None:
     done = lab.run("run", "replay-versions", "--dry-run")
     assert done.returncode == 0, done.stderr
+
+
+def test_an_error_names_the_line_of_the_file_also_with_changes_of_the_command_line(lab: Lab) -> None:
+    study = small_study(lab.folder)
+    written = study.read_text().replace("[monitors]\n", "[monitors]\nnonesuch = 1\n")
+    study.write_text("# a comment\n" * 20 + written)
+    line = study.read_text().splitlines().index("nonesuch = 1") + 1
+    for changes in ([], ["--quick"], ["--blocks", "3"]):
+        done = lab.run("run", study, "--dry-run", *changes, "--bundle", lab.bundle)
+        assert done.returncode == 2
+        assert f"{study}:{line}: monitors.nonesuch: " in done.stderr, done.stderr

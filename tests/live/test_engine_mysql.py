@@ -134,3 +134,39 @@ def test_a_lost_connection_comes_back_and_prepares_anew(server: Server) -> None:
     killer.join()
     assert result["engine"]["reconnections"] >= 1
     assert all(count > 0 for count in result["clients"]["transactions"])
+
+
+@pytest.mark.parametrize("io", ["epoll", "io_uring"])
+@pytest.mark.parametrize("size", [100_000, 3_000_000])
+@pytest.mark.parametrize("handle", ["none", "unnamed"])
+def test_a_packet_that_is_too_large_is_an_error_with_its_number(
+    server: Server, io: str, size: int, handle: str
+) -> None:
+    # the server ends the connection while the rest of the packet is being written
+    server.ask("set global max_allowed_packet = 16384")
+    try:
+        text = f"select length('{'y' * size}')"
+        statement = {"name": "lookup", "sql": text, "parameters": {}}
+        result = run(
+            plan(server.endpoint(), handle=handle, io=io, points=[1], statements=[statement], measure_s=2)
+        )
+    finally:
+        server.ask("set global max_allowed_packet = 16777216")
+    assert set(result["errors"]["code"]) == {"08S01"}
+    assert result["errors"]["message"][0].startswith("(1153) Got a packet bigger")
+
+
+@pytest.mark.parametrize("handle", ["none", "named", "unnamed"])
+def test_all_results_of_a_call_are_read(server: Server, handle: str) -> None:
+    server.ask("create or replace procedure lab.two() begin select 1; select 2, 3 union select 4, 5; end")
+    statement = {"name": "lookup", "sql": "call two()", "parameters": {}}
+    result = run(plan(server.endpoint(), handle=handle, statements=[statement]))
+    assert transactions(result) > 0 and not result["errors"]["code"]
+
+
+def test_the_limit_of_an_account_is_told_with_the_clients_that_it_let_in(server: Server) -> None:
+    server.ask("create or replace user few@'%' identified by 'opensesame' with max_user_connections 2")
+    at = server.endpoint(socket=None, user="few", password="opensesame", database="")
+    select = {"name": "lookup", "sql": "select 1", "parameters": {}}
+    with pytest.raises(_core.LoadError, match=r"2 of 5 clients are connected: .*\(1226\)"):
+        run(plan(at, points=[5], statements=[select]))

@@ -87,9 +87,10 @@ def test_the_dispatcher_engine_keeps_its_contract() -> None:
 
 def test_the_engine_of_programs_keeps_its_contract(tmp_path: Path) -> None:
     instance = {"command": ["/bin/echo", "score 3"], "environment": {}, "folder": str(tmp_path), "cpus": []}
-    score = {"pattern": r"score (\S+)", "json_path": None}
+    score = {"pattern": r"score (\S+)", "json_path": None, "unit": "bops"}
     asked = {
-        "instances": [[instance]], "outputs": str(tmp_path), "score": score, "scores": {"n": score},
+        "instances": [[instance]], "outputs": str(tmp_path), "score": score, "unit": "bops",
+        "scores": {"n": score},
         "time": None, "exit_code": 0, "deadline_s": 60, "cool_down_s": 0,
     }  # fmt: skip
     result = result_of("programs", asked)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import resource
 import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from laboratory import Lab
+from laboratory import Lab, small_study
 from made_bundles import finished_lab
 
 
@@ -66,3 +68,12 @@ def test_ctrl_c_while_the_page_is_drawn_leaves_the_old_one(made: Lab) -> None:
     assert process.returncode == 3
     assert "interrupted" in err and "Traceback" not in err and "panic" not in err
     assert (page.read_bytes(), page.stat().st_mtime_ns) == (before, written_ns)
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="prlimit of util-linux is needed")
+def test_a_study_has_as_many_open_files_as_the_hard_limit_permits(lab: Lab) -> None:
+    hard = min(1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    few = Lab(lab.folder, prefix=("prlimit", f"--nofile=40:{hard}"))
+    done = few.run("run", small_study(lab.folder), "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((lab.bundle / "environment.json").read_text())["limits"]["open_files_soft"] == hard

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +20,11 @@ from needs import needs_root
 from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.cpus.scheduling import impose, misfit_of, schedule_of, tasks
+from steelyard.host.finding import held, privileged
 from steelyard.host.kernel.setting import Saved, value_of, write
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.machine.refused_settings import permitted, refusals
 from steelyard.study.errors import InputError
@@ -32,7 +36,7 @@ from steelyard.subjects import SubjectFailed
 
 ENGINE = "steelyard.lab.engines.process"
 HOGS = "steelyard.host.processes.cpu_hogs"
-SWAPPINESS = Path("/proc/sys/vm/swappiness")
+EXTFRAG = Path("/proc/sys/vm/extfrag_threshold")
 CPUS = frozenset(os.sched_getaffinity(0))
 
 
@@ -51,22 +55,22 @@ def option(**settings: str | float) -> Option:
     )
 
 
-def swappiness_may_change() -> bool:
+def extfrag_may_change() -> bool:
     with alone():
-        return not list(refusals({"sysctl.vm.swappiness": "1"}))
+        return not list(refusals({"sysctl.vm.extfrag_threshold": "1"}))
 
 
-needs_swappiness = pytest.mark.skipif(not swappiness_may_change(), reason="vm.swappiness needs root")
+needs_extfrag = pytest.mark.skipif(not extfrag_may_change(), reason="vm.extfrag_threshold needs root")
 
 
 @pytest.fixture
-def swappiness() -> Iterator[str]:
+def extfrag() -> Iterator[str]:
     """Its value, put back whatever a test does."""
     with alone():
-        before = value_of(SWAPPINESS)
+        before = value_of(EXTFRAG)
         yield before
-        if value_of(SWAPPINESS) != before:
-            write(SWAPPINESS, before)
+        if value_of(EXTFRAG) != before:
+            write(EXTFRAG, before)
 
 
 @pytest.fixture
@@ -135,9 +139,9 @@ def test_a_list_of_cpus_reads_as_what_was_written(cpus: frozenset[int]) -> None:
 
 
 def test_dots_of_a_sysctl_part_names_unless_slashes_do() -> None:
-    files = host_settings({"sysctl.vm.swappiness": 1, "sysctl.net/ipv4/x.y/forwarding": True}).files
+    files = host_settings({"sysctl.vm.extfrag_threshold": 1, "sysctl.net/ipv4/x.y/forwarding": True}).files
     assert [(str(path), value) for _, path, value in files] == [
-        ("/proc/sys/vm/swappiness", "1"),
+        ("/proc/sys/vm/extfrag_threshold", "1"),
         ("/proc/sys/net/ipv4/x.y/forwarding", "1"),
     ]
 
@@ -163,6 +167,29 @@ def test_children_are_scheduled_as_their_parents_and_all_attributes_are_read_bac
         assert os.getpriority(os.PRIO_PROCESS, task) == 3
         assert os.sched_getaffinity(task) == {min(CPUS)}
         assert not misfit_of(task, wanted)
+
+
+def test_a_thread_that_bound_itself_to_some_of_its_cpus_still_obeys(sleeper: int) -> None:
+    wanted = Schedule(cpus=frozenset({min(CPUS), 4095}))
+    os.sched_setaffinity(sleeper, {min(CPUS)})
+    assert misfit_of(sleeper, wanted) and not misfit_of(sleeper, wanted, narrower=True)
+    assert misfit_of(sleeper, Schedule(cpus=frozenset({4095})), narrower=True)
+
+
+def test_a_setting_that_is_lost_is_that_of_its_own_option(sleeper: int) -> None:
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        with Guard() as guard:
+            host = Host(guard, Placement(CPUS, CPUS))
+            for pid in (sleeper, other.pid):
+                host.schedule("server", pid, Schedule(slice_ms=20))
+            impose(other.pid, Schedule(slice_ms=3))
+            host.confirm(option(), {"server": sleeper})
+            with pytest.raises(LoadFailed, match=r"server\.slice_ms"):
+                host.confirm(option(), {"server": other.pid})
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_what_was_not_asked_stays_as_it_was(sleeper: int) -> None:
@@ -244,60 +271,60 @@ def host_of(guard: Guard) -> Host:
     return Host(guard, Placement(CPUS, CPUS))
 
 
-@needs_swappiness
-def test_a_value_of_the_machine_is_set_for_the_run_and_put_back(swappiness: str) -> None:
+@needs_extfrag
+def test_a_value_of_the_machine_is_set_for_the_run_and_put_back(extfrag: str) -> None:
     with Guard() as guard:
         host = host_of(guard)
-        host.change(option(sysctl__vm__swappiness="11"))
-        assert value_of(SWAPPINESS) == "11"
+        host.change(option(sysctl__vm__extfrag_threshold="11"))
+        assert value_of(EXTFRAG) == "11"
         host.restore()
-        assert value_of(SWAPPINESS) == swappiness
+        assert value_of(EXTFRAG) == extfrag
 
 
-@needs_swappiness
-def test_an_error_puts_the_value_back_and_is_named(lab: Lab, swappiness: str) -> None:
+@needs_extfrag
+def test_an_error_puts_the_value_back_and_is_named(lab: Lab, extfrag: str) -> None:
     # of this one the range is not known: only writing it can try it
-    levels = "A = { sysctl.vm.swappiness = 19, sysctl.vm.dirty_expire_centisecs = 3000 }\n"
-    levels += "B = { sysctl.vm.swappiness = 19, sysctl.vm.dirty_expire_centisecs = -7 }"
+    levels = "A = { sysctl.vm.extfrag_threshold = 19, sysctl.vm.dirty_expire_centisecs = 3000 }\n"
+    levels += "B = { sysctl.vm.extfrag_threshold = 19, sysctl.vm.dirty_expire_centisecs = -7 }"
     study = host_study(lab.folder, study_text(levels))
     assert "dirty_expire_centisecs in B: only a run writes it" in lab.run("run", study, "--dry-run").stderr
     failed = lab.run("run", study, "--bundle", lab.bundle)
     assert failed.returncode == 2 and "levels.B: option B: " in failed.stderr
     assert "sysctl.vm.dirty_expire_centisecs = -7: Invalid argument" in failed.stderr
-    assert (value_of(SWAPPINESS), lab.ours()) == (swappiness, [])
+    assert (value_of(EXTFRAG), lab.ours()) == (extfrag, [])
     assert not lab.bundle.exists()
 
 
-@needs_swappiness
-def test_a_value_that_the_kernel_does_not_take_is_named_and_the_old_one_stays(swappiness: str) -> None:
+@needs_extfrag
+def test_a_value_that_the_kernel_does_not_take_is_named_and_the_old_one_stays(extfrag: str) -> None:
     with Guard() as guard:
         host = host_of(guard)
-        with pytest.raises(SubjectFailed, match=r"sysctl\.vm\.swappiness = 100000: Invalid argument"):
-            host.change(option(sysctl__vm__swappiness="100000"))
+        with pytest.raises(SubjectFailed, match=r"sysctl\.vm\.extfrag_threshold = 100000: Invalid argument"):
+            host.change(option(sysctl__vm__extfrag_threshold="100000"))
         host.restore()
-    assert value_of(SWAPPINESS) == swappiness
+    assert value_of(EXTFRAG) == extfrag
 
 
-@needs_swappiness
-def test_what_another_program_changed_meanwhile_is_left_and_reported(swappiness: str) -> None:
+@needs_extfrag
+def test_what_another_program_changed_meanwhile_is_left_and_reported(extfrag: str) -> None:
     with Guard() as guard:
         host = host_of(guard)
-        host.change(option(sysctl__vm__swappiness="13"))
-        write(SWAPPINESS, "14")
-        with pytest.raises(SubjectFailed, match=f"changed {SWAPPINESS} to 14.*it was {swappiness}"):
+        host.change(option(sysctl__vm__extfrag_threshold="13"))
+        write(EXTFRAG, "14")
+        with pytest.raises(SubjectFailed, match=f"changed {EXTFRAG} to 14.*it was {extfrag}"):
             host.restore()
-        assert value_of(SWAPPINESS) == "14"
+        assert value_of(EXTFRAG) == "14"
 
 
-@needs_swappiness
-def test_two_laboratories_do_not_change_the_same_value(swappiness: str) -> None:
+@needs_extfrag
+def test_two_laboratories_do_not_change_the_same_value(extfrag: str) -> None:
     with Guard() as guard:
         first, second = host_of(guard), host_of(guard)
-        first.change(option(sysctl__vm__swappiness="15"))
+        first.change(option(sysctl__vm__extfrag_threshold="15"))
         with pytest.raises(SubjectFailed, match="another study on this machine"):
-            second.change(option(sysctl__vm__swappiness="16"))
+            second.change(option(sysctl__vm__extfrag_threshold="16"))
         first.restore()
-    assert value_of(SWAPPINESS) == swappiness
+    assert value_of(EXTFRAG) == extfrag
 
 
 @pytest.mark.parametrize(
@@ -385,30 +412,30 @@ def test_the_guard_writes_a_value_back_when_the_lab_is_gone(tmp_path: Path) -> N
     assert (value_of(knob), value_of(other)) == ("old", "somebody's")
 
 
-@needs_swappiness
+@needs_extfrag
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_the_lab_the_machine_is_as_before_and_no_hog_is_left(
-    lab: Lab, kind: signal.Signals, swappiness: str
+    lab: Lab, kind: signal.Signals, extfrag: str
 ) -> None:
-    text = study_text(fixed="hogs.count = 2\nsysctl.vm.swappiness = 17", blocks=20, measure_s=2)
+    text = study_text(fixed="hogs.count = 2\nsysctl.vm.extfrag_threshold = 17", blocks=20, measure_s=2)
     process = lab.start("run", host_study(lab.folder, text), "--bundle", lab.bundle)
     lab.wait_for(lambda: lab.ours(ENGINE) and len(lab.ours(HOGS)) == 3, "a run under load, with hogs")
-    assert value_of(SWAPPINESS) == "17"
+    assert value_of(EXTFRAG) == "17"
     process.send_signal(kind)
     process.communicate(timeout=60)
     lab.wait_for(lambda: not lab.ours(), f"the end of {lab.ours()}")
-    assert value_of(SWAPPINESS) == swappiness
+    assert value_of(EXTFRAG) == extfrag
 
 
-@needs_swappiness
-def test_a_killed_engine_leaves_the_machine_as_before(lab: Lab, swappiness: str) -> None:
-    text = study_text(fixed="hogs.count = 1\nsysctl.vm.swappiness = 18", measure_s=2)
+@needs_extfrag
+def test_a_killed_engine_leaves_the_machine_as_before(lab: Lab, extfrag: str) -> None:
+    text = study_text(fixed="hogs.count = 1\nsysctl.vm.extfrag_threshold = 18", measure_s=2)
     process = lab.start("run", host_study(lab.folder, text), "--bundle", lab.bundle)
     lab.wait_for(lambda: lab.ours(ENGINE) and lab.ours(HOGS), "a run under load, with hogs")
     os.kill(lab.ours(ENGINE)[0], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert (value_of(SWAPPINESS), lab.ours()) == (swappiness, [])
+    assert (value_of(EXTFRAG), lab.ours()) == (extfrag, [])
 
 
 # what this machine refuses
@@ -457,13 +484,16 @@ def test_without_the_right_the_real_time_option_is_left_out_in_terminal_and_bund
     assert [option["label"] for option in bundle.head["options"]] == ["A", "B"]
 
 
-@needs_swappiness
-def test_the_question_whether_a_value_may_change_changes_nothing(swappiness: str) -> None:
-    assert not list(refusals({"sysctl.vm.swappiness": 77}))
-    assert value_of(SWAPPINESS) == swappiness
+@needs_extfrag
+def test_the_question_whether_a_value_may_change_changes_nothing(extfrag: str) -> None:
+    assert not list(refusals({"sysctl.vm.extfrag_threshold": 77}))
+    assert value_of(EXTFRAG) == extfrag
 
 
-def test_nice_beside_autogroups_is_refused_unless_the_study_turns_them_off() -> None:
+@pytest.mark.parametrize("settings", [{"server.nice": 5}, {"server.policy": "idle"}, {"hogs.policy": "idle"}])
+def test_nice_and_the_idle_policy_beside_autogroups_are_refused_unless_the_study_turns_them_off(
+    settings: dict[str, str | int],
+) -> None:
     autogroups, setting = (
         Path("/proc/sys/kernel/sched_autogroup_enabled"),
         "sysctl.kernel.sched_autogroup_enabled",
@@ -471,7 +501,69 @@ def test_nice_beside_autogroups_is_refused_unless_the_study_turns_them_off() -> 
     with alone():
         if value_of(autogroups) != "1":
             pytest.skip("no autogroups here")
-        (refusal,) = refusals({"server.nice": 5})
-        assert "nice counts only within one" in refusal.why
-        refused = [refusal.setting for refusal in refusals({"server.nice": 5, setting: 0})]
+        (refusal,) = refusals(settings)
+        assert [refusal.setting] == [*settings] and "counts only within one" in refusal.why
+        refused = [refusal.setting for refusal in refusals({**settings, setting: 0})]
     assert refused == ([] if os.access(autogroups, os.W_OK) else [setting])
+
+
+def test_a_setting_of_the_machine_that_can_change_nothing_here_is_refused() -> None:
+    swaps, nodes = Path("/proc/swaps"), Path("/sys/devices/system/node/online")
+    swap, memory = Path("/proc/sys/vm/swappiness"), Path("/proc/sys/kernel/numa_balancing")
+    if not (swap.exists() and memory.exists() and nodes.exists()):
+        pytest.skip("this kernel lacks them")
+    refused = {
+        refusal.setting: refusal.why
+        for refusal in refusals({"sysctl.vm.swappiness": 1, "sysctl.kernel.numa_balancing": 0})
+        if "no effect" in refusal.why
+    }
+    assert ("sysctl.vm.swappiness" in refused) == (len(swaps.read_text().splitlines()) == 1)
+    assert ("sysctl.kernel.numa_balancing" in refused) == nodes.read_text().strip().isdigit()
+
+
+@needs_root
+def test_a_value_that_the_kernel_refuses_is_not_mended_by_privileges() -> None:
+    for setting in ("server.cpuset", "server.cpus"):
+        (refusal,) = refusals({setting: "0,4095"})
+        assert "CPUs that" in refusal.hint and "privileged" not in refusal.hint, refusal
+
+
+@needs_root
+def test_root_is_told_what_refuses_it_and_not_to_be_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lockdown = tmp_path / "lockdown"
+    monkeypatch.setattr("steelyard.host.finding._LOCKDOWN", lockdown)
+    assert held("CAP_SYS_NICE") and "root has CAP_SYS_NICE" in privileged("CAP_SYS_NICE")
+    lockdown.write_text("none [integrity] confidentiality\n")
+    assert privileged("CAP_SYS_NICE").startswith(f"{lockdown} is none [integrity]")
+
+
+def hints(settings: dict[str, str | float], *prefix: str) -> list[str]:
+    """Of a process under other conditions, whose refusals are its own."""
+    code = "import sys, json\nfrom steelyard.lab.machine.refused_settings import refusals\n"
+    code += "print(*(one.hint for one in refusals(json.loads(sys.argv[1]))), sep='\\n')"
+    command = [*prefix, sys.executable, "-c", code, json.dumps(settings)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("settings", "prefix", "hint"),
+    [
+        ({"server.policy": "rr"}, ("setpriv", "--bounding-set", "-sys_nice"), "CAP_SYS_NICE is permitted"),
+        ({"server.policy": "rr"}, ("unshare", "-Ur"), "root of the machine"),
+        ({"sysctl.vm.extfrag_threshold": 9}, (), "mounted read-only"),
+        ({"server.cpus": "4095"}, (), "name CPUs that"),
+        ({"sysctl.kernel.no_such_thing": 9}, (), "use a kernel that has it"),
+    ],
+)
+def test_each_answer_of_the_kernel_has_a_hint_of_its_own(
+    settings: dict[str, str | float], prefix: tuple[str, ...], hint: str
+) -> None:
+    shell = 'mount --bind -o ro /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"'
+    prefix = prefix or ("unshare", "-m", "sh", "-c", shell, "sh")
+    if subprocess.run([*prefix, "true"], capture_output=True).returncode:
+        pytest.skip(f"{prefix[0]} is not permitted here")
+    (found,) = hints(settings, *prefix)
+    assert hint in found and ("setcap" in found) == ("server.policy" in settings)

@@ -34,6 +34,7 @@ def server() -> Iterator[Server]:
     [
         ({"user": "scrammed", "password": "wrong"}, "password authentication failed"),
         ({"driver": "no_such.jar"}, "there is no file"),
+        ({"driver": "study.toml"}, "study.toml is no jar"),
         ({"url": "jdbc:postgresql://127.0.0.1:{free}/d"}, "refused"),
     ],
 )

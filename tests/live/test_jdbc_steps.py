@@ -71,7 +71,7 @@ def test_steps_without_a_value_are_errors_of_their_transaction(server: Server, p
         "transactions": [
             {"name": name, "weight": 1, "statements": [], "steps": of} for name, of in steps.items()
         ],
-        "handle": "named", "parameters": "client", "measure_s": 0.3,
+        "handle": "named", "parameters": "client", "measure_s": 2,
     }  # fmt: skip
     of["transactions"][1]["steps"][0]["then"][0]["value"] = "a"
     found = kinds(by_java(plan(server.endpoint(), **of), jdbc(server, pgjdbc)))

@@ -56,9 +56,9 @@ def study_at(folder: Path, dsn: str, workload: str = "rows = 1000") -> Path:
 OWN = 'kind = "sql"\n[workload.statements.one]\nsql = "select filler from item where id = 7"'
 
 
-@pytest.mark.parametrize("tls", ["", "?tls=require", "?tls=verify-full&ca_file={ca}"])
+@pytest.mark.parametrize("tls", ["", "?tls=require", "?tls=verify-full&ca_file={ca}", "?socket={socket}"])
 def test_a_server_at_an_address_is_weighed_and_its_password_kept(lab: Lab, server: Server, tls: str) -> None:
-    query = tls.format(ca=server.folder / "ca.crt")
+    query = tls.format(ca=server.folder / "ca.crt", socket=server.socket)
     dsn = f"mysql://native:${{LAB_PASSWORD}}@localhost:{server.port}/lab{query}"
     done = lab.run("run", study_at(lab.folder, dsn, OWN), "--bundle", lab.bundle, LAB_PASSWORD="opensesame")
     assert done.returncode == 0, done.stderr
@@ -66,6 +66,8 @@ def test_a_server_at_an_address_is_weighed_and_its_password_kept(lab: Lab, serve
     assert bundle.environment["server"]["origin"] == "a running server at an address"
     executed = bundle.columns("select count(*) as n from samples where monitor = 'mariadb'")
     assert executed["n"][0] > 0
+    roles = bundle.columns("select distinct entity from samples where monitor = 'processes'")
+    assert "server" in set(roles["entity"])
     for path in lab.bundle.rglob("*"):
         assert not path.is_file() or b"opensesame" not in path.read_bytes(), path
 

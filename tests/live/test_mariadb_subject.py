@@ -55,11 +55,11 @@ def test_the_settings_that_the_server_chose_itself_are_on_the_page(weighed: Bund
 def test_a_setting_that_is_taken_otherwise_stops_the_study(lab: Lab) -> None:
     study = small_study(lab.folder, "mariadb")
     # the server rounds it down to its own grain and warns in its log only
-    text = study.read_text().replace('"mariadb"', '"mariadb"\nsettings = { query_cache_size = 1000001 }')
+    text = study.read_text().replace('"mariadb"', '"mariadb"\nsettings = { max_allowed_packet = 1900 }')
     study.write_text(text)
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode != 0
-    assert "did not take query_cache_size = 1000001" in done.stderr
+    assert "did not take max_allowed_packet = 1900" in done.stderr
     assert lab.ours() == [] and lab.traces() == []
 
 

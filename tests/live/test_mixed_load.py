@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 
 import pytest
 from loaded_server import running
 from mixed_load import study_text
 
 from steelyard import _core
+from steelyard.host.cpus.placement import place
 from steelyard.host.cpus.scheduling import schedule_of
+from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.background_sessions import BackgroundSessions
+from steelyard.lab.machine.host_settings import Host
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Slot
@@ -46,11 +50,12 @@ def test_reports_are_too_long_for_turns() -> None:
 
 
 def test_reports_count_apart_and_only_their_session_is_scheduled() -> None:
-    with running("postgres", study_text(reports=2)) as server:
+    with running("postgres", study_text(reports=2)) as server, Guard() as guard:
+        host = Host(guard, place(1, False))
         server.start("LATE")
         load, work, option = server.load, server.works["LATE"], server.options["LATE"]
         assert load is not None and load.server is not None and load.server.sessions is not None
-        sessions, background = load.server.sessions, BackgroundSessions(option, work, load)
+        sessions, background = load.server.sessions, BackgroundSessions(host, option, work, load)
         nice: list[tuple[int, int]] = []
 
         def on_event(line: str) -> None:
@@ -78,4 +83,4 @@ def test_reports_count_apart_and_only_their_session_is_scheduled() -> None:
         # the sessions have gone: a check now is a failure by name
         server.subject.stop()
         with pytest.raises(LoadFailed, match="a reporting session ended under load"):
-            background.phase({"phase": "cool-down"})
+            host.confirm(replace(option, host={}), {})

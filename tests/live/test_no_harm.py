@@ -64,7 +64,7 @@ def test_every_text_setting_of_postgres_is_classed() -> None:
         rows = connection.execute("select name from pg_settings where vartype = 'string'").fetchall()
     assert len(rows) > 60
     names = {bytes(name).decode() if isinstance(name, bytes) else name for (name,) in rows}
-    assert not unclassed("postgresql", names)
+    assert not unclassed("postgres", names)
 
 
 def test_every_text_setting_of_mariadb_is_classed() -> None:

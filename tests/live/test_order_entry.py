@@ -21,6 +21,26 @@ from order_entry_on_server import (
 
 from steelyard.bundle.reader import Bundle
 
+IN_TURNS = """\
+name = "isolation"
+question = "?"
+subject = { kind = "postgres", durability = "off" }
+[workload]
+kind = "order-entry"
+warehouses = 1
+deadline_ms = 120_000
+[factors.isolation]
+scope = "session"
+setting = "default_transaction_isolation"
+levels = { RR = "repeatable read", SER = "serializable" }
+[plan]
+clients = [8]
+warm_up_s = 1
+measure_s = 4
+cool_down_s = 0
+blocks = 1
+"""
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
@@ -42,6 +62,21 @@ def test_the_rules_of_the_specification_hold(server: Running) -> None:
 
 def test_retries_are_counted_and_leave_the_data_consistent(server: Running) -> None:
     retries_are_counted_and_leave_the_data_consistent(server)
+
+
+def test_in_turns_begins_less_transactions_are_retries(lab: Lab) -> None:
+    study = lab.folder / "isolation.toml"
+    study.write_text(IN_TURNS)
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    assert "take turns" in done.stderr
+    counts = Bundle(lab.bundle).columns(
+        "select sum(count + errors) as ended, sum(retries) as retries, (select sum(count) from latency"
+        " where statement = 'begin' and latency.run = transactions.run) as begins"
+        " from transactions group by run"
+    )
+    assert sum(counts["retries"]) > 0
+    assert (counts["begins"] - counts["ended"]).tolist() == counts["retries"].tolist()
 
 
 def test_foreign_keys_are_a_level_of_scope_schema(server: Running) -> None:

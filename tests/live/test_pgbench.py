@@ -183,7 +183,7 @@ def test_scripts_are_read_beside_the_study_with_their_weights(tmp_path: Path) ->
     ("keys", "cause"),
     [
         ('script = ["none.sql"]', "none.sql: no such file"),
-        ('script = ["tpcb-like@0"]', "invalid script: use FILE or FILE@WEIGHT"),
+        ('script = ["tpcb-like@0"]', "every script has the weight 0"),
         ("script = []", "workload.script"),
         ("variables = { client_id = 1 }", "is the number of the client"),
     ],
@@ -366,3 +366,22 @@ def test_a_study_of_scripts_runs_and_its_bundle_has_them(lab: Lab) -> None:
     assert list(rows["transaction"]) == ["my", "tpcb-like"] and min(rows["count"]) > 0 == max(rows["errors"])
     (lab.folder / "my.sql").unlink()
     assert bundle.study.workload.kind == "pgbench"
+
+
+@pytest.mark.needs("PostgreSQL")
+def test_a_run_without_transactions_says_what_its_sessions_waited_for(lab: Lab) -> None:
+    locked = "begin;\nlock table pgbench_branches;\nselect pg_sleep(5);\nend;\n"
+    (lab.folder / "locked.sql").write_text(locked)
+    short = ("--clients", "8", "--measure", "1", "--blocks", "1", "--bundle", lab.bundle)
+    done = lab.run("run", "--pgbench", "locked.sql", *short)
+    assert done.returncode != 0
+    said = " ".join(done.stderr.split())
+    assert "% of the time for Lock:relation: a lock that another session holds" in said, said
+    assert "raise plan.measure_s" not in said
+
+
+def test_a_statement_that_runs_in_no_transaction_is_not_tried_and_runs(lab: Lab) -> None:
+    (lab.folder / "by@hand.sql").write_text("vacuum pgbench_branches;\nselect 1;\n")
+    done = lab.run("run", "--pgbench", "by@hand.sql@2", "--dry-run")
+    assert done.returncode == 0 and "vacuum1, and what follows it" in done.stderr, done.stderr
+    assert "25001" not in done.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import at_address
 import psycopg
 import pytest
 import servers
@@ -35,7 +37,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ssl_min_protocol_version=TLSv1.3", "ssl_min_protocol_version", "leave"),
         ("options=-c%20work_mem%3D1MB", "options", "[subject.session]"),
         ("application_name=x", "application_name", "[subject.session]"),
-        ("client_encoding=LATIN1", "client_encoding", "[subject.session]"),
+        ("client_encoding=LATIN1", "client_encoding", "leave it out"),
         ("connect_timeout=3", "connect_timeout", "leave connect_timeout out"),
         ("keepalives=0", "keepalives", "leave keepalives out"),
         ("channel_binding=require", "channel_binding", "leave"),
@@ -142,6 +144,34 @@ def test_the_load_goes_the_way_that_the_address_says(
     about = about_bundle(bundle)
     assert about.engine["CPUs of the server"] == "not known: it is at an address"
     assert not about.resets_server
+    # its processes are on this machine
+    roles = "select distinct entity from samples where monitor = 'processes' and metric = 'cpu_ns_total'"
+    assert set(bundle.columns(roles)["entity"]) == {"engine", "monitors", "server"}
+    assert "CPU/txn" in done.stdout
+    explained = bundle.columns("select distinct option from rehearsal where plan is not null")["option"]
+    assert len(explained) == 2
+
+
+def test_temporary_files_are_a_cost_of_each_option(lab: Lab, server: servers.Server) -> None:
+    sort = "select sum(r) from (select row_number() over (order by filler, id) as r from item) s"
+    levels = at_address.LEVELS.format("session", "work_mem", '"64kB"', '"64MB"')
+    study = at_address.study(lab.folder, at_address.direct(server), sort, factor=levels)
+    study.write_text(study.read_text().replace("measure_s = 0.3", "measure_s = 2.5"))
+    done = lab.run("run", study, "--bundle", lab.bundle, "--json")
+    assert done.returncode == 0, done.stderr
+    values = r'"temp_bytes_per_txn",\s+"option": "(\w)",\s+"clients": null,\s+"value": ([\d.]+)'
+    shown = {option: float(value) for option, value in re.findall(values, done.stdout)}
+    assert shown["A"] > 10_000
+    assert shown["B"] == 0
+
+
+def test_processes_behind_a_pooler_are_not_taken_for_the_server(lab: Lab, server: servers.Server) -> None:
+    with servers.pooled(server, pool_mode="session", default_pool_size=30) as port:
+        study = at_address.study(lab.folder, f"postgresql://postgres@127.0.0.1:{port}/postgres")
+        done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    roles = "select distinct entity from samples where monitor = 'processes'"
+    assert "server" not in set(Bundle(lab.bundle).columns(roles)["entity"])
 
 
 def test_a_refused_address_is_bad_input_and_leaves_no_bundle(lab: Lab) -> None:

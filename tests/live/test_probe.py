@@ -47,22 +47,44 @@ def test_time_in_the_kernel_has_the_names_of_its_functions() -> None:
     assert any(re.search(r"do_syscall_64_\[k\];.*read_zero_\[k\]", stack) for stack in mine)
 
 
+def compiled(folder: Path, source: str, *options: str) -> Path:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    (folder / "spin.c").write_text(source)
+    program = folder / "spin"
+    subprocess.run(["cc", *options, "-o", str(program), str(folder / "spin.c")], check=True)
+    return program
+
+
 @needs_perf_events
 def test_functions_of_processes_that_have_exited_are_named(tmp_path: Path) -> None:
-    source = tmp_path / "spin.c"
-    source.write_text(
+    source = (
         "__attribute__((noinline)) unsigned long spin_for_a_while(unsigned long n)"
         "{volatile unsigned long x = 0; while (n--) x += n; return x;}"
         "int main(void){return (int)(spin_for_a_while(30000000) & 1);}"
     )
-    program = tmp_path / "spin"
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler")
-    subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
+    program = compiled(tmp_path, source, "-O1")
     with running("sh", "-c", f"while :; do {program}; done") as shell:
         told = looked_at(probe({"server": shell.pid}, profile_hz=HZ), 2)
     found = samples(told, "server")
     assert found["spin_for_a_while"] > 0.5 * sum(found.values())
+
+
+@needs_perf_events
+@pytest.mark.parametrize(("callers", "is_cut"), [(20, False), (2000, True)])
+def test_a_stack_beyond_the_limit_of_frames_is_marked(tmp_path: Path, callers: int, is_cut: bool) -> None:
+    source = (
+        "volatile unsigned long x; void deeper(int n)"
+        "{if (n) deeper(n - 1); else for (;;) x++; x++;}"
+        f"int main(void){{deeper({callers}); return 0;}}"
+    )
+    program = compiled(tmp_path, source, "-O0", "-fno-omit-frame-pointer")
+    with running(str(program)) as spinning:
+        time.sleep(0.3)
+        told = looked_at(probe({"server": spinning.pid}, profile_hz=HZ), 1)
+    table = told["profile"]
+    mine = [stack for role, stack in zip(table["role"], table["stack"], strict=True) if role == "server"]
+    assert mine and all(("spin;[cut];deeper;" in stack) is is_cut for stack in mine)
 
 
 @needs_perf_events

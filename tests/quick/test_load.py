@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
+from steelyard.lab.engines.result_tables import why_nothing
 from steelyard.monitors import MONITORS
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import Slot
@@ -50,3 +53,38 @@ def test_every_kind_of_subject_names_monitors_that_are_registered() -> None:
     found = list(kinds())
     assert len(found) == len(SUBJECTS)
     assert {name for kind in found for name in kind.monitors} <= MONITORS.keys()
+
+
+def samples_of(**totals: float) -> dict[str, dict[str, list[Any]]]:
+    return {
+        "samples": {
+            "monitor": ["postgres-waits"] * len(totals),
+            "metric": ["samples_total"] * len(totals),
+            "entity": [name.replace("_", ":") for name in totals],
+            "value": list(totals.values()),
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("totals", "said"),
+    [
+        (
+            {"IPC_SyncRep": 97, "CPU_running": 3},
+            "97 % of the time for IPC:SyncRep: no standby of synchronous_standby_names",
+        ),
+        (
+            {"Client_ClientRead": 9},
+            "100 % of the time for Client:ClientRead: the server expects data, as of COPY",
+        ),
+        ({"IO_DataFileRead": 6, "CPU_running": 4}, "60 % of the time for IO:DataFileRead"),
+        ({"CPU_running": 9, "Lock_tuple": 1}, "raise plan.measure_s"),
+        ({}, "raise plan.measure_s"),
+    ],
+)
+def test_without_transactions_the_wait_that_prevails_is_named(totals: dict[str, float], said: str) -> None:
+    assert "no transaction ended in the measure phase: " in why_nothing(samples_of(**totals))
+    assert said in why_nothing(samples_of(**totals))
+    errors = {"errors": {"count": [3], "code": ["40P01"], "message": ["deadlock detected"]}}
+    failed = why_nothing({**samples_of(**totals), **errors})
+    assert failed.startswith("no transaction succeeded; 3 failed with 40P01: deadlock detected")

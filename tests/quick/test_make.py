@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PARTS = {
     "test": ["pytest", "cargo"],
-    "test-slow": ["pytest", "cargo", "pytest", "pytest"],
+    "test-slow": ["pytest", "cargo", "pytest", "pytest", "python", "python", "python"],
     "check": ["ruff", "ruff", "pyright", "cargo", "cargo"],
 }
 

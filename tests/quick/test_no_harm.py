@@ -28,7 +28,7 @@ KEYS = {"foreign_keys", "foreign_key_list", "foreign_key_check", "defer_foreign_
 
 def test_a_text_of_an_unknown_setting_is_left_out_of_a_file_and_a_number_is_not(tmp_path: Path) -> None:
     (tmp_path / "x.conf").write_text("new_path = /srv/x\nnew_size = 8MB\nnew_switch = on\n")
-    found = settings_of(tmp_path / "x.conf")
+    found = settings_of(tmp_path / "x.conf", "postgres")
     assert found.settings == {"new_size": "8MB", "new_switch": "on"}
     assert len(found.left_out) == 1 and "x.conf:1: new_path" in found.left_out[0]
 
@@ -67,6 +67,9 @@ def test_a_file_that_has_settings_of_the_lab_alone_names_their_lines(lab: Lab) -
         ("valkey", "settings = { save = '--loadmodule /srv/x.so' }"),
         ("valkey", "settings = { 'loadmodule /srv/x.so' = 5 }"),
         ("sqlite", "settings = { temp_store_directory = '/srv/x' }"),
+        ("sqlite", "settings = { wal_checkpoint = 'truncate' }"),
+        ("sqlite", "settings = { Integrity-Check = 1 }"),
+        ("sqlite", "settings = { vacuum = true }"),
     ],
 )
 def test_a_setting_that_is_the_labs_is_refused_by_its_line(lab: Lab, subject: str, line: str) -> None:
@@ -118,7 +121,7 @@ def test_a_number_in_a_setting_is_no_password(lab: Lab) -> None:
 
 
 def test_a_line_that_is_no_setting_is_not_shown(lab: Lab) -> None:
-    (lab.folder / "x.conf").write_text("primary_conninfo = 'password=\\'hunter2\\''\nwork_mem = 8MB\n")
+    (lab.folder / "x.conf").write_text("primary_conninfo = 'password=\\'hunter2\nwork_mem = 8MB\n")
     done = lab.run("run", "--pgbench", "select-only", "--against", "x.conf", "--dry-run")
     assert done.returncode == 2 and "x.conf:1" in done.stderr and "hunter2" not in done.stderr
 

@@ -113,8 +113,23 @@ def test_a_key_of_the_score_without_a_score_is_refused(key: str) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "lower"),
-    [("ms", True), ("s", True), ("us/op", True), ("Minutes", True), ("bops", False), ("ops/s", False)],
+    [
+        *((unit, True) for unit in ("ms", "s", "us/op", "Minutes", "msec", "usec", "nsec", "secs", "millis")),
+        *((unit, True) for unit in ("µs", "\u03bcs", "µsec/op")),
+        *((unit, False) for unit in ("bops", "ops/s", "critical-jOPS", "kIOPS", "MB/sec", "jobs/h", "tpmC")),
+        ("seconds per query", True),
+        ("requests per second", False),
+    ],
 )
 def test_a_time_is_better_when_lower(unit: str, lower: bool) -> None:
     assert lower_is_better(unit, None) is lower
     assert lower_is_better(unit, "lower") and not lower_is_better(unit, "higher")
+
+
+@pytest.mark.parametrize("unit", ["MiB", "cycles/op", "%", "drops"])
+def test_a_unit_that_is_neither_a_time_nor_a_rate_needs_better(unit: str) -> None:
+    text = STUDY.replace('"bops"', f'"{unit}"')
+    assert f'my.toml:12: workload.unit: unit "{unit}" is neither a time nor a rate' in refusal(text)
+    further = STUDY.replace("[factors", f"scores.more = {{ json_path = 'a', unit = '{unit}' }}\n[factors", 1)
+    assert 'unit: unit "' in refusal(further)
+    PreparedStudy.of(text.replace("[factors", 'better = "lower"\n[factors', 1), "my.toml")

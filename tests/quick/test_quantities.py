@@ -138,6 +138,7 @@ def test_an_interval_never_prints_an_end_beyond_its_value(value: float, below: f
         ("2026-11-22T12:08:31.756+00:00", "22 Nov 2026, 12:08 UTC"),
         ("2026-03-04T00:30:00+02:00", "3 Mar 2026, 22:30 UTC"),
         ("2026-03-14T09:26:53Z", "14 Mar 2026, 09:26 UTC"),
+        ("2026-03-14T09:26:53", "14 Mar 2026, 09:26, local time of the recording"),
         ("some day", "some day"),
         ("", ""),
     ],

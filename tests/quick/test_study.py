@@ -84,6 +84,10 @@ def _with(**tables: str) -> str:
             _with(workload='kind = "program"\ncommand = ["a"]\nscore = { json_path = "a..b" }'),
             "json_path: invalid path: use keys and indices joined by single dots",
         ),
+        (
+            _with(workload='kind = "program"\ncommand = ["a"]\nscore = { json_path = \'a."p99.9\' }'),
+            'a key with a dot in quotes: "p99.9".0',
+        ),
         (_with(workload__statements__one='sql = ""'), "sql: empty SQL: write a statement"),
     ],
 )

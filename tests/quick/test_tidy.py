@@ -55,6 +55,7 @@ ROOMS = {
         setting_names
         monitors
         fleet host_settings passwords probes source
+        server_options
         settings_file
         script_study
         workloads
@@ -93,8 +94,6 @@ ROOMS = {
         sql
     """,
     "run_tables": """
-        table
-        load_tables host_tables
         schema disturbance
         derived rows
     """,
@@ -163,7 +162,7 @@ ROOMS = {
 # who may call the extension: what asks and what shows does not; analysis simulates with it
 NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
-GROUND = {"quantities", "printable", "user_cache"}
+GROUND = {"quantities", "printable", "sql_text", "user_cache"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
 CRATE_ROOMS = {
     "engine": [

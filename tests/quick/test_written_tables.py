@@ -44,5 +44,5 @@ def test_consent_is_for_addresses_alone_and_reload_needs_it() -> None:
     ],
 )
 def test_a_text_that_writes_is_named_with_its_table(sql: str, table: str | None) -> None:
-    found = written([Work({"own": Statement(sql=sql)})])
+    found = written([Work({"own": Statement(sql=sql)})], "postgresql")
     assert found == ({} if table is None else {"own": f"own ({table})" if table else "own"})

@@ -248,7 +248,6 @@ def valkey_names() -> Iterable[str]:
 
 
 def pgbouncer_names() -> Iterable[str]:
-    needs("pgbouncer")
     with postgres() as server, pooled(server, admin_users="postgres") as port:
         address = f"host=127.0.0.1 port={port} user=postgres dbname=pgbouncer"
         with psycopg.connect(address, autocommit=True) as connection:
@@ -283,7 +282,7 @@ def all_taken(_name: str, _value: str) -> bool:
 
 # subject, prefix of its names, names, what it takes
 PROGRAMS: Mapping[str, tuple[str, str, Callable[[], Iterable[str]], Callable[..., None]]] = {
-    "postgresql": ("postgres", "", postgres_names, postgres_takes),
+    "postgres": ("postgres", "", postgres_names, postgres_takes),
     "mariadb": ("mariadb", "", mariadb_names, mariadb_takes),
     "valkey": ("valkey", "", valkey_names, all_taken),
     "pgbouncer": ("postgres", PREFIX, pgbouncer_names, all_taken),

@@ -8,7 +8,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from laboratory import Lab, small_study
-from needs import needs
 from servers import pooled, postgres
 
 from steelyard.bundle.reader import Bundle
@@ -45,7 +44,6 @@ def test_every_text_setting_of_valkey_is_classed(lab: Lab) -> None:
 
 
 def test_every_text_setting_of_pgbouncer_is_classed() -> None:
-    needs("pgbouncer")
     with postgres() as server, pooled(server, admin_users="postgres") as port:
         address = f"host=127.0.0.1 port={port} user=postgres dbname=pgbouncer"
         with psycopg.connect(address, autocommit=True) as connection:
@@ -66,7 +64,7 @@ def test_every_text_setting_of_every_postgres_is_classed(build: Path) -> None:
     with postgres(build) as server, server.connect() as connection:
         rows = connection.execute("select name from pg_settings where vartype = 'string'").fetchall()
     names = {bytes(name).decode() if isinstance(name, bytes) else name for (name,) in rows}
-    assert len(rows) > 60 and not unclassed("postgresql", names)
+    assert len(rows) > 60 and not unclassed("postgres", names)
 
 
 @pytest.mark.parametrize(

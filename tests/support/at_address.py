@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import servers
 from laboratory import Lab
-from needs import needs
 
 from steelyard.bundle.reader import Bundle
 
@@ -79,7 +78,6 @@ def left_behind(dsn: str) -> set[tuple[str, ...]]:
 
 def check_behind_a_pooler(lab: Lab, server: servers.Server, mode: str) -> None:
     """A study with monitors runs, and the sessions of the pool are as they were before."""
-    needs("pgbouncer")
     with servers.pooled(server, pool_mode=mode, default_pool_size=30, server_reset_query="") as port:
         dsn = f"postgresql://postgres@127.0.0.1:{port}/postgres"
         fresh = left_behind(dsn)

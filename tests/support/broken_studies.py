@@ -184,7 +184,7 @@ def of_mariadb() -> Iterator[Broken]:
             "no_such_setting = 1": "this server has no setting",
             "innodb_buffer_pool_siz = 134217728": "this server has no setting",
             "max_connections = 1": "did not take max_connections",
-            "query_cache_size = 1000001": "did not take query_cache_size",
+            "max_allowed_packet = 1900": "did not take max_allowed_packet",
             "innodb_flush_log_at_trx_commit = 9": "did not take",
             "innodb_page_size = 3": "",
         },

@@ -66,7 +66,7 @@ class Server:
 def mariadb(*settings: str) -> Iterator[Server]:
     """A server with a table `item` of 1000 rows, TLS, and users with passwords."""
     needs("MariaDB", "openssl")
-    with copy_of("mariadb", _make) as folder, _serving(folder, settings) as server:
+    with copy_of("mariadb", _make) as folder, serving(folder, settings) as server:
         try:
             yield server
         finally:
@@ -81,14 +81,14 @@ def _make(folder: Path) -> None:
         "--auth-root-authentication-method=normal", "--skip-test-db", f"--tmpdir={folder}",
     ]  # fmt: skip
     subprocess.run(install, check=True, capture_output=True, cwd="/", **account.arguments)
-    with _serving(folder, ()) as server:
+    with serving(folder, ()) as server:
         for statement in _CONTENT:
             server.ask(statement)
 
 
 @contextmanager
-def _serving(folder: Path, settings: Sequence[str]) -> Generator[Server]:
-    """The server, which is shut down at the end."""
+def serving(folder: Path, settings: Sequence[str]) -> Generator[Server]:
+    """A server on the data of a folder, which is shut down at the end."""
     port = free_port()
     process = subprocess.Popen(
         [

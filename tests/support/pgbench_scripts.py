@@ -68,6 +68,19 @@ EXPRESSIONS = (
 
 # a script whose rows in `told (n int, v text)` are compared
 SCRIPTS = {
+    "comments and quotes": """
+\\sleep 1ms
+/* off /* it's */ insert into told values (9, 'never'); */
+/*+ SeqScan(told) */ insert into told values (1, (position('SeqScan' in current_query()) > 0)::text);
+insert into told values (2, $x$;'$x$), (3, E'it\\'s;'), (4, 'a''b;'); -- ; insert it's
+""",
+    "semicolons within a command": """
+create or replace rule also as on update to told do also (select 1; select 2);
+create or replace function seven() returns int language sql
+    begin atomic select 1; select case when true then 7 end; end;
+insert into told values (1, seven()::text);
+""",
+    "names beyond ASCII": "\\set größe 5\ninsert into told values (:größe, 'x');\n",
     "branches": (
         "\\if 1 > 0\ninsert into told values (1, 'a');\n\\elif 0\ninsert into told values (1, 'b');\n"
         "\\else\ninsert into told values (1, 'c');\n\\endif\n"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard import _core
+from steelyard.host.kernel.tracefs import mount_tracefs
 
 HZ = 99
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: sum(range(1000))"
@@ -23,6 +24,7 @@ def probe(pids: dict[str, int], **asked: Any) -> _core.Probe:
     return _core.Probe(json.dumps({"roots": roots, **asked}))
 
 
+mount_tracefs()
 needs_perf_events = pytest.mark.skipif(
     bool(probe({}, profile_hz=HZ, locks=True, sched=True).refused),
     reason="this user may not open perf events of all CPUs: see `steelyard doctor`",

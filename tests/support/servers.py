@@ -147,6 +147,7 @@ def _serving(bindir: Path, folder: Path, more: Mapping[str, str], end: signal.Si
 @contextmanager
 def pooled(server: Server, **more: Any) -> Generator[int]:
     """pgbouncer before a server, as somebody else runs it; its port of 127.0.0.1. more: its settings."""
+    needs("pgbouncer")
     account = account_of_servers()
     file, port = server.folder / "pgbouncer.ini", free_port()
     settings = {

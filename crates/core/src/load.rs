@@ -4,6 +4,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use steelyard_load::drivers::Job;
 use steelyard_load::error::LoadError as EngineError;
+use steelyard_load::statements::lexer::{Lexis, tokens};
 use steelyard_load::statements::template;
 use steelyard_load::{sqlite, stub};
 
@@ -46,8 +47,18 @@ fn sqlite_facts(py: Python<'_>, database_json: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
-fn statement_parameters(sql: &str) -> Vec<String> {
-    template::parameters(sql)
+fn statement_parameters(sql: &str, dialect: &str) -> Vec<String> {
+    template::parameters(sql, Lexis::named(dialect))
+}
+
+#[pyfunction]
+fn statement_pieces(sql: &str, dialect: &str) -> Vec<(&'static str, String)> {
+    template::pieces(sql, Lexis::named(dialect))
+}
+
+#[pyfunction]
+fn sql_tokens<'a>(sql: &'a str, dialect: &str) -> Vec<(&'static str, &'a str)> {
+    tokens(sql, Lexis::named(dialect)).map(|token| (token.kind.name(), token.text)).collect()
 }
 
 #[pyfunction]
@@ -82,6 +93,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_trial, module)?)?;
     module.add_function(wrap_pyfunction!(sqlite_facts, module)?)?;
     module.add_function(wrap_pyfunction!(statement_parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(statement_pieces, module)?)?;
+    module.add_function(wrap_pyfunction!(sql_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(stub_serve, module)?)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The dispatch tables of the classes TS (shared by IA), RT and FX, and the built-in ones.
 //!
-//! Quanta are milliseconds here; the kernel keeps clock ticks, so [`ticks`] rounds them up.
+//! Quanta are nanoseconds here; the kernel keeps clock ticks, so [`ticks`] rounds them up.
 
 pub mod class;
 pub mod dispadmin;
@@ -13,7 +13,7 @@ pub const FX_LEVELS: usize = 61;
 /// One level of the time-sharing table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TsRow {
-    pub quantum_ms: u32,
+    pub quantum_ns: u64,
     /// Next level when the quantum is used up.
     pub tqexp: u8,
     /// Next level on return from a sleep, once it has waited for more than `maxwait_s`.
@@ -28,9 +28,11 @@ pub struct TsRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TsTable(pub Box<[TsRow; LEVELS]>);
 
-/// A table of quanta alone: RT (60 levels) or FX (61).
+/// A table of quanta alone, in ns: RT (60 levels) or FX (61).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuantumTable(pub Vec<u32>);
+pub struct QuantumTable(pub Vec<u64>);
+
+const MS: u64 = 1_000_000;
 
 impl TsTable {
     fn of(row: impl Fn(usize) -> TsRow) -> Self {
@@ -53,7 +55,7 @@ impl TsTable {
                 _ => 59,
             };
             TsRow {
-                quantum_ms: standard_quantum_ms(level),
+                quantum_ns: standard_quantum_ns(level),
                 tqexp: level.saturating_sub(10) as u8,
                 slpret,
                 maxwait_s: if level == 59 { 32_000 } else { 0 },
@@ -67,11 +69,11 @@ impl TsTable {
         Self::of(|level| {
             let up = (level + 1).min(59) as u8;
             TsRow {
-                quantum_ms: match level {
-                    0 => 400,
-                    1..=19 => 380,
-                    20..=40 => 360,
-                    _ => 340,
+                quantum_ns: match level {
+                    0 => 400 * MS,
+                    1..=19 => 380 * MS,
+                    20..=40 => 360 * MS,
+                    _ => 340 * MS,
                 },
                 tqexp: if level < 20 { level / 2 } else { level - 10 } as u8,
                 slpret: up,
@@ -86,17 +88,17 @@ impl QuantumTable {
     /// Built-in real-time table.
     pub fn rt() -> Self {
         let quantum_ms = [1000, 800, 600, 400, 200, 100];
-        Self((0..LEVELS).map(|level| quantum_ms[level / 10]).collect())
+        Self((0..LEVELS).map(|level| quantum_ms[level / 10] * MS).collect())
     }
 
     /// Built-in fixed-priority table: the quanta of the standard time-sharing table.
     pub fn fx() -> Self {
-        Self((0..FX_LEVELS).map(standard_quantum_ms).collect())
+        Self((0..FX_LEVELS).map(standard_quantum_ns).collect())
     }
 }
 
-fn standard_quantum_ms(level: usize) -> u32 {
-    match level {
+fn standard_quantum_ns(level: usize) -> u64 {
+    MS * match level {
         0..=9 => 200,
         10..=19 => 160,
         20..=29 => 120,
@@ -107,6 +109,7 @@ fn standard_quantum_ms(level: usize) -> u32 {
 }
 
 /// A quantum in clock ticks, rounded up as the kernel does.
-pub fn ticks(quantum_ms: u32, hz: u32) -> u32 {
-    (u64::from(quantum_ms) * u64::from(hz)).div_ceil(1000).min(u64::from(u32::MAX)) as u32
+pub fn ticks(quantum_ns: u64, hz: u32) -> u32 {
+    let ticks = (u128::from(quantum_ns) * u128::from(hz)).div_ceil(1_000_000_000);
+    u32::try_from(ticks).unwrap_or(u32::MAX)
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use steelyard_dispatch::tables::dispadmin::{parse_fx, parse_rt, parse_ts, print_fx, print_rt, print_ts};
 use steelyard_dispatch::tables::{QuantumTable, TsRow, TsTable, ticks};
 
+const MS: u64 = 1_000_000;
 const PUBLISHED_STANDARD: &str = "200 0 50 0 50|160 1 51 0 51|160 9 51 0 51|120 10 52 0 52";
 const PUBLISHED_EXTENDED: &str = "400 0 1 2 40|380 0 2 2 40|380 6 14 2 40|380 9 20 2 40|360 12 23 2 40";
 
@@ -51,16 +52,19 @@ fn every_built_in_table_survives_printing_and_reading() {
 #[test]
 fn real_time_and_fixed_quanta_are_the_built_in_ones() {
     let at = |table: &QuantumTable, levels: &[usize]| levels.iter().map(|l| table.0[*l]).collect::<Vec<_>>();
-    assert_eq!(at(&QuantumTable::rt(), &[0, 19, 20, 39, 40, 59]), [1000, 800, 600, 400, 200, 100]);
-    assert_eq!(at(&QuantumTable::fx(), &[0, 58, 59, 60]), [200, 40, 20, 20]);
+    assert_eq!(
+        at(&QuantumTable::rt(), &[0, 19, 20, 39, 40, 59]),
+        [1000, 800, 600, 400, 200, 100].map(|ms| ms * MS)
+    );
+    assert_eq!(at(&QuantumTable::fx(), &[0, 58, 59, 60]), [200, 40, 20, 20].map(|ms| ms * MS));
 }
 
 #[test]
 fn quanta_are_whole_ticks_rounded_up() {
-    assert_eq!([1, 10, 11, 200].map(|ms| ticks(ms, 100)), [1, 1, 2, 20]);
-    assert_eq!(ticks(380, 1000), 380);
+    assert_eq!([1, 10, 11, 200].map(|ms| ticks(ms * MS, 100)), [1, 1, 2, 20]);
+    assert_eq!(ticks(380 * MS, 1000), 380);
     let mut table = TsTable::standard();
-    table.0[0].quantum_ms = 11;
+    table.0[0].quantum_ns = 11 * MS;
     assert!(rows(&table, &[0]).starts_with("20 "));
 }
 
@@ -113,18 +117,41 @@ fn blanks_tabs_and_comments_are_no_data() {
 #[test]
 fn another_resolution_is_converted() {
     let hundredths = |row: &TsRow| {
-        let TsRow { quantum_ms, tqexp, slpret, maxwait_s, lwait } = row;
-        format!("{} {tqexp} {slpret} {maxwait_s} {lwait}\n", quantum_ms / 10)
+        let TsRow { quantum_ns, tqexp, slpret, maxwait_s, lwait } = row;
+        format!("{} {tqexp} {slpret} {maxwait_s} {lwait}\n", quantum_ns / MS / 10)
     };
     let rows: String = TsTable::standard().0.iter().map(hundredths).collect();
     assert_eq!(parse_ts(&format!("RES=100\n{rows}")), Ok(TsTable::standard()));
 }
 
+#[test]
+fn a_quantum_finer_than_a_millisecond_counts_in_ticks() {
+    let text = with_line(2, "RES=1000000").replace("       200 ", "       150 ");
+    let table = parse_ts(&text).unwrap();
+    assert_eq!([100, 10_000].map(|hz| ticks(table.0[0].quantum_ns, hz)), [1, 2]);
+    let printed = print_ts(&table, 10_000);
+    assert!(printed.contains("RES=10000\n") && printed.contains("\n         2         0        50 "));
+    assert_eq!(ticks(parse_ts(&printed).unwrap().0[0].quantum_ns, 10_000), 2);
+    // 1 tick of 1/300 s is no whole number of milliseconds, nor of ns
+    let third = print_rt(&QuantumTable(vec![1; 60]), 300);
+    assert_eq!(ticks(parse_rt(&third).unwrap().0[0], 300), 1);
+}
+
+#[test]
+fn an_endless_quantum_is_refused_by_its_name() {
+    let text = print_rt(&QuantumTable::rt(), 100).replacen("      1000 ", "        -2 ", 1);
+    let error = parse_rt(&text).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 6: quantum -2 is endless (RT_TQINF), which is not simulated: write 1000000000"
+    );
+}
+
 prop_compose! {
     fn any_row()(
-        quantum_ms in 1..100_000u32, tqexp in 0..60u8, slpret in 0..60u8, maxwait_s in 0..40_000u32, lwait in 0..60u8,
+        quantum_ms in 1..100_000u64, tqexp in 0..60u8, slpret in 0..60u8, maxwait_s in 0..40_000u32, lwait in 0..60u8,
     ) -> TsRow {
-        TsRow { quantum_ms, tqexp, slpret, maxwait_s, lwait }
+        TsRow { quantum_ns: quantum_ms * MS, tqexp, slpret, maxwait_s, lwait }
     }
 }
 

@@ -67,7 +67,8 @@ impl Job {
         let plan = Plan::parse(json)?;
         let driver = Driver::find(&plan)?;
         (driver.check)(&plan)?;
-        Ok(Self { work: Work::new(plan, driver.dialect)?, driver })
+        let dialect = driver.dialect.with_escapes(plan.server.escapes);
+        Ok(Self { work: Work::new(plan, dialect)?, driver })
     }
 
     /// Executes every transaction once; its statements as JSON (see `load_trial` in Python).

@@ -95,6 +95,9 @@ pub struct Server {
     pub database: String,
     pub tls: Tls,
     pub ca_file: Option<String>,
+    /// A backslash in a text of SQL escapes (MySQL without NO_BACKSLASH_ESCAPES).
+    #[serde(default = "yes")]
+    pub escapes: bool,
 }
 
 impl Server {
@@ -225,6 +228,10 @@ pub struct Plan {
     /// Of one message of the server: a larger one breaks the connection.
     #[serde(default = "default_message_mib_max")]
     pub message_mib_max: u32,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_protocol() -> String {

@@ -47,6 +47,11 @@ pub trait Protocol: 'static {
         false
     }
 
+    /// Whether the server ends the connection after this error.
+    fn is_last(_code: &str) -> bool {
+        false
+    }
+
     /// Whether a refused connection means that the server has no room for a further one.
     fn is_full(code: &str, message: &str) -> bool;
 }

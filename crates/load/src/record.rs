@@ -178,9 +178,9 @@ impl Record {
         }
     }
 
-    /// A transaction begins again.
+    /// A transaction begins again, now: whenever it began first, that counts where its statements do.
     pub fn retried(&mut self, ending: Ending) {
-        if self.measures(self.counted_ns(ending.begin_ns, ending.now_ns)) {
+        if self.measures(ending.now_ns) {
             self.kinds[ending.transaction].retries += 1;
         }
     }
@@ -355,6 +355,18 @@ mod tests {
         assert_eq!((record.measured(), record.clients[0].count.errors), (2, 2));
         assert_eq!(record.histograms[1].len(), 2);
         assert_eq!(record.seconds.iter().map(|second| second[1].done).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_repetition_in_a_turn_counts_where_its_statements_do() {
+        let mut record = Record::new(Window::empty(0), None, 1, &[None], 0..1);
+        record.next_turn(Window { start_ns: S, measure_ns: 2 * S, last_begin_ns: 3 * S, end_ns: 3 * S });
+        // it began in the head, is executed again in it, within, and after the end
+        for now_ns in [S + S / 2, 2 * S, 3 * S - 1, 3 * S] {
+            record.retried(Ending { client: 0, transaction: 0, begin_ns: S, now_ns });
+            record.statement_done(0, now_ns + 1000, 1000);
+        }
+        assert_eq!((record.kinds[0].retries, record.seconds[0][0].done), (2, 2));
     }
 
     #[test]

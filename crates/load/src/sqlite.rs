@@ -21,6 +21,7 @@ use crate::progress::{Live, Progress};
 use crate::record::Window;
 use crate::record::result::Inspected;
 use crate::shared_memory::Shared;
+use crate::statements::lexer::Lexis;
 use crate::statements::template::Dialect;
 use crate::statements::work::Work;
 use gate::Gate;
@@ -49,7 +50,7 @@ const IN_PROCESS: &str = "the database works in the clients' own threads or proc
 
 /// To SQLite `$1` is a name; it numbers names by first occurrence, as a template does.
 pub const DIALECT: Dialect =
-    Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+    Dialect { lexis: Lexis::Sqlite, placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
 
 /// Refuses what SQLite does not have.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {

@@ -1,5 +1,6 @@
 //! Statements ready to be sent: transactions, texts and values.
 //!
+//! - [`lexer`]: SQL as tokens, by the rules of a dialect
 //! - [`template`]: a statement's template and the texts made from it
 //! - [`distributions`]: generators of values
 //! - [`value`]: a value and how it is written
@@ -22,6 +23,7 @@ pub mod distributions;
 pub mod draw;
 pub mod expression;
 pub mod functions;
+pub mod lexer;
 pub mod permutation;
 pub mod program;
 pub mod queues;

@@ -166,6 +166,57 @@ mod server {
         assert_eq!(said::<Resp>("h", valkey), Ok(vec![("n".into(), 7.0)]));
     }
 
+    /// A request to log in by another method.
+    fn switch(method: &[u8], nonce: &[u8]) -> Vec<u8> {
+        packet(2, &[&[0xfe], method, &[0], nonce].concat())
+    }
+
+    #[test]
+    fn a_login_by_ed25519_takes_the_nonce_as_it_is() {
+        // its last byte may be 0, and it has no end
+        let words = [
+            greeting(&[1; 20], b"mysql_native_password"),
+            switch(b"client_ed25519", &[&[7; 31][..], &[0]].concat()),
+            packet(4, OK),
+            rows(),
+        ];
+        assert_eq!(said::<Mysql>("h", &words.concat()), Ok(vec![("n".into(), 7.0)]));
+    }
+
+    #[test]
+    fn a_password_that_the_server_has_cached_is_not_sent() {
+        let words = [greeting(&[1; 20], b"caching_sha2_password"), packet(2, &[1, 3]), packet(3, OK), rows()];
+        assert_eq!(said::<Mysql>("h", &words.concat()), Ok(vec![("n".into(), 7.0)]));
+    }
+
+    #[test]
+    fn a_method_that_is_not_there_is_named() {
+        for method in ["parsec", "auth_gssapi_client"] {
+            let words = [greeting(&[1; 20], b"mysql_native_password"), switch(method.as_bytes(), &[7; 32])];
+            let refused = said::<Mysql>("h", &words.concat()).unwrap_err();
+            assert!(
+                refused.ends_with(&format!("cannot log in by {method}: it is not supported")),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_of_several_results_answers_and_the_others_are_read() {
+        let definition = b"\x03def\0\0\0\x01n\0";
+        let more = [0xfe, 0, 0, 10, 0, 0, 0];
+        let first = [packet(1, &[1]), packet(2, definition), packet(3, b"\x015"), packet(4, &more)].concat();
+        let login = [greeting(&[1; 20], b"mysql_native_password"), packet(2, OK)].concat();
+        assert_eq!(said::<Mysql>("h", &[&login[..], &first, &rows()].concat()), Ok(vec![("n".into(), 5.0)]));
+        assert!(said::<Mysql>("h", &[login, first].concat()).is_err());
+    }
+
+    #[test]
+    fn a_limit_of_an_account_is_no_room() {
+        assert!(Mysql::is_full("42000", "(1226) User 'u' has exceeded the 'max_user_connections' resource"));
+        assert!(!Mysql::is_full("42000", "(1064) You have an error in your SQL syntax"));
+    }
+
     #[test]
     fn a_login_that_valkey_refuses_is_told_with_its_code() {
         let refused = said::<Resp>("h", b"-WRONGPASS invalid username-password pair\r\n").unwrap_err();

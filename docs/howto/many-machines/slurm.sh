@@ -23,13 +23,14 @@ for number in "${!nodes[@]}"; do
     printf '[fleet.hosts.%s]\naddress = "%s"\nroles = ["%s"]\n' "${nodes[number]}" "${nodes[number]}" "$role"
 done > "$folder/hosts.toml"
 
-dask scheduler --scheduler-file "$fleet/scheduler.json" --no-dashboard "${tls[@]}" 2> "$folder/scheduler.log" &
+dask scheduler --scheduler-file "$fleet/scheduler.json" --no-dashboard --dashboard-address 127.0.0.1:0 \
+    "${tls[@]}" 2> "$folder/scheduler.log" &
 trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 until [ -s "$fleet/scheduler.json" ]; do sleep 1; done
 
 # one task per node beside the first, each named as its node
 srun --nodes=$((${#nodes[@]} - 1)) --relative=1 --cpus-per-task="$SLURM_CPUS_ON_NODE" --cpu-bind=none \
-    bash -c 'exec dask worker --scheduler-file "$0" --name "$SLURMD_NODENAME" --nthreads 1 --no-nanny --no-dashboard "$@"' \
+    bash -c 'exec dask worker --scheduler-file "$0" --name "$SLURMD_NODENAME" --nthreads 1 --no-nanny --no-dashboard --dashboard-address 127.0.0.1:0 "$@"' \
     "$fleet/scheduler.json" "${tls[@]}" 2> "$folder/workers.log" &
 
 until steelyard fleet check "$folder/hosts.toml"; do sleep 2; done

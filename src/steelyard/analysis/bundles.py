@@ -10,15 +10,16 @@ Holm's procedure: it leaves out 1 exactly where a difference is proven. What dif
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA
 from steelyard.analysis.comparison.estimates import estimates, values_of
+from steelyard.analysis.comparison.notices import error_rates
+from steelyard.analysis.comparison.same_options import Named
 from steelyard.analysis.comparison.unlike import (
     SERVER_VERSION,
     differences,
@@ -29,17 +30,14 @@ from steelyard.analysis.comparison.unlike import (
 from steelyard.analysis.comparison.welch import Welch, welch
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice
-from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
+from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.quantities import count, listed
+from steelyard.quantities import count, listed, percent
 
 _WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end
-
-Named = tuple[str, Evidence, Mapping[str, Any]]
-"""A bundle: name, evidence, environment."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +75,15 @@ class _Test:
     here: Estimate
     there: Estimate
     found: Welch
+    gains: bool  # whether more throughput or less cost is one: not where transactions failed
 
 
 def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparison]:
     """Compares each of the other bundles with the one here."""
     tests = [list(_tests(here[1], other[1])) for other in others]
-    p_values = [test.found.p_value for mine in tests for test in mine]
-    corrected = iter(
-        zip(distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA), strict=True)
-    )
+    p_values = [test.found.p_value for mine in tests for test in mine if test.found.runs > 1]
+    adjusted, levels = distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA)
+    corrected = iter([(float(p), float(level)) for p, level in zip(adjusted, levels, strict=True)])
     margin = here[1].study.plan.smallest_effect_percent / 100
     explained = [list(_counted(here[1], other[1])) for other in others]
     return [
@@ -94,7 +92,7 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             there=other[0],
             metrics=tuple(dict.fromkeys(test.metric for test in mine)),
             comparisons=tuple(
-                _comparison(test, here[0], margin, *map(float, next(corrected))) for test in mine
+                _comparison(test, here[0], margin, *_corrected(test, corrected)) for test in mine
             ),
             uncertain=tuple(_uncertain(here, other, mine)),
             notices=tuple(_notices(here, other)),
@@ -103,7 +101,7 @@ def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparis
             levels_there=tuple(test.there for test in mine),
             tests=len(p_values),
             differences=tuple(differences(here[1].study, other[1].study, here[2], other[2])),
-            unlike_work=tuple(unlike_work(here[1], other[1])),
+            unlike_work=tuple(unlike_work(here, other)),
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),
@@ -137,6 +135,9 @@ def _tests(here: Evidence, there: Evidence) -> Iterator[_Test]:
     """Every headline metric that both have, at each number of clients, of each option of both."""
     one, other = compute_run_metrics(here), compute_run_metrics(there)
     point_there = {clients: point for point, clients in points_of(other).items()}
+    no_gain = {*_failing(here), *_failing(there)}
+    if one.engine_bound or other.engine_bound:
+        no_gain |= {THROUGHPUT.name, P99.name}
     for metric in one.headlines:
         if other.metric(metric.name) is None:
             continue
@@ -147,7 +148,15 @@ def _tests(here: Evidence, there: Evidence) -> Iterator[_Test]:
                     theirs, others = sides[1].get(option, (None, values))
                     found = theirs and welch(_logs(values), _logs(others))
                     if theirs and found:
-                        yield _Test(metric, mine, theirs, found)
+                        gains = metric.better != "neither" and not no_gain & {metric.name, option}
+                        yield _Test(metric, mine, theirs, found, gains)
+
+
+def _failing(evidence: Evidence) -> dict[str, float]:
+    """Share of failed transactions by option, where it is beyond the study's limit."""
+    limit_percent = evidence.study.plan.error_rate_limit_percent
+    rates = error_rates(compute_run_metrics(evidence))
+    return {option: rate for option, rate in rates.items() if 100 * rate > limit_percent}
 
 
 def _side(
@@ -164,11 +173,18 @@ def _logs(values: Floats) -> Floats:
     return np.log(values[values > 0])
 
 
+def _corrected(test: _Test, corrected: Iterator[tuple[float, float]]) -> tuple[float, float]:
+    """p-value and level; one run is not tested."""
+    return next(corrected) if test.found.runs > 1 else (1.0, ALPHA)
+
+
 def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha: float) -> Comparison:
     """p_value: corrected. alpha: of the interval."""
     found, difference = test.found, test.found.difference
     wide, narrow = found.half_width(alpha), found.half_width(2 * ALPHA)
     outcome: Outcome = "better" if (difference > 0) == (test.metric.better == "higher") else "worse"
+    if not test.gains:
+        outcome = "different"
     if p_value >= ALPHA:
         outcome = "inconclusive"
     if abs(difference) + narrow < math.log1p(margin):
@@ -181,7 +197,7 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
         ratio=math.exp(difference),
         low=math.exp(difference - wide),
         high=math.exp(difference + wide) if wide < _WIDE else math.inf,
-        p_value=p_value,
+        p_value=p_value if found.runs > 1 else math.nan,
         blocks=found.runs,
         margin=margin,
         outcome=outcome,
@@ -191,10 +207,18 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
 def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[Notice]:
     """What a verdict would begin with: few blocks, disturbed runs of either."""
     fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
-    if fewest < FEWEST_BLOCKS:
+    if fewest == 1:
+        yield Notice("few-blocks", "measured once: cannot tell which is faster")
+    elif fewest < FEWEST_BLOCKS:
         text = f"leaning, too few blocks to say: {count(fewest, 'block')} in the bundle with fewer"
         yield Notice("few-blocks", f"{text}, a verdict needs {FEWEST_BLOCKS} in each")
     for bundle, evidence, _ in (here, there):
+        for option, rate in _failing(evidence).items():
+            text = f"{bundle}: {percent(rate)} of the transactions of {option} failed"
+            yield Notice("errors", f"{text}: a difference to it is no gain", option)
+        if compute_run_metrics(evidence).engine_bound:
+            text = f"{bundle}: the load engine was at its limit: throughput and latency are the engine's"
+            yield Notice("engine-bound", text)
         if found := disturbed(evidence).found:
             runs = tuple(sorted(found))
             text = f"{bundle}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
@@ -206,6 +230,10 @@ def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[No
 
 def _notices(here: Named, there: Named) -> Iterator[Notice]:
     """The machine, what was left out of either, probes and blocks."""
+    labels = [{option.label for option in evidence.options} for _, evidence, _ in (here, there)]
+    for (bundle, *_), only in zip((here, there), (labels[0] - labels[1], labels[1] - labels[0]), strict=True):
+        if only:
+            yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {bundle}")
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here[2], there[2], compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")

@@ -22,18 +22,18 @@ import numpy as np
 
 from steelyard import __version__
 from steelyard.bundle.storage.checksum import seal
+from steelyard.bundle.storage.files import sync, write_whole
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
 from steelyard.bundle.storage.identity import RUN_FILE
 from steelyard.bundle.storage.inventory import run_folders
 from steelyard.bundle.storage.open_folder import Place
 from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
-from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION
-from steelyard.run_tables.table import Column
-from steelyard.study.errors import InputError, typed
+from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
+from steelyard.study.errors import InputError, shown, typed
 from steelyard.study.plan import Option
 
-_ANOTHER = "name another folder with --bundle"
+_ANOTHER = "name another folder"
 
 
 class BundleWriter:
@@ -57,7 +57,7 @@ class BundleWriter:
         options: Sequence[Option],
         baseline: str,
         environment: Mapping[str, Any],
-        files: Mapping[str, Path] | None = None,
+        files: Mapping[str, Path | str] | None = None,
     ) -> BundleWriter:
         """A new bundle. Raises InputError when path exists, or cannot be created.
 
@@ -71,23 +71,29 @@ class BundleWriter:
             "options": [{"label": o.label, "levels": dict(o.levels)} for o in options],
             "study_sha256": study_sha256(study_text.encode("utf-8")),
         }
+        existed = os.path.lexists(path)
         try:
             refuse_existing(path)
             (path / "runs").mkdir(parents=True)
+        except (OSError, ValueError) as error:
+            with suppress(OSError, ValueError):
+                # its folder `runs` may be another process's, made at this moment: then it is not empty
+                if not existed:
+                    path.rmdir()
+            raise _not_written(path, error) from None
+        try:
             with suppress(OSError):
                 # a folder may be writable without being readable
-                _sync(path.absolute().parent)
-            _write_text(path / "study.toml", study_text)
+                sync(path.absolute().parent)
+            write_whole(path / "study.toml", study_text)
             if files:
                 head["files"] = copy_files(path, files)
             _write_json(path / "environment.json", seal(environment))
             # bundle.json is written last: a folder that has it is a bundle
             _write_json(path / "bundle.json", seal(head))
         except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}", _ANOTHER) from None
-        except ValueError as error:
-            # a name that no file can have
-            raise InputError(f"{str(path)!r}: cannot be written: {error}", _ANOTHER) from None
+            shutil.rmtree(path, ignore_errors=True)
+            raise _not_written(path, error) from None
         return cls(path)
 
     def next_run(self) -> int:
@@ -117,7 +123,7 @@ class BundleWriter:
                 columns = (*BY_NAME[name].columns, *extra)
                 checksums[name] = self._write_table(f"{draft.name}/{name}.parquet", run, columns, filled)
             _write_json(draft / RUN_FILE, seal(self._identity(run, tables["runs"], checksums)))
-            _sync(draft)
+            sync(draft)
             draft.rename(place)
             self._runs.sync()
         except (OSError, duckdb.Error) as error:
@@ -129,7 +135,7 @@ class BundleWriter:
         """Writes the tail of a server's log beside the runs; returns its path."""
         place = self.path / "logs" / f"{run:04d}.log"
         place.parent.mkdir(exist_ok=True)
-        _write_text(place, text)
+        write_whole(place, text)
         return place
 
     def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
@@ -212,6 +218,12 @@ def refuse_existing(path: Path) -> None:
         )
 
 
+def _not_written(path: Path, error: OSError | ValueError) -> InputError:
+    # ValueError: a name that no file can have
+    why = error.strerror if isinstance(error, OSError) else error
+    return InputError(f"{shown(path)}: cannot be written: {why}", _ANOTHER)
+
+
 def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
     if column.type in ("VARCHAR", "BLOB") or (column.nullable and any(v is None for v in values)):
         # object arrays keep None, and bytes whole: a fixed-width numpy string drops trailing zeros
@@ -222,18 +234,7 @@ def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
 
 
 def _write_json(place: Path, content: Mapping[str, Any]) -> None:
-    _write_text(place, json.dumps(content, indent=2))
-
-
-def _write_text(place: Path, text: str) -> None:
-    draft = place.with_name(f".{place.name}.draft")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(place)
-    with suppress(OSError):
-        _sync(place.parent)
+    write_whole(place, json.dumps(content, indent=2))
 
 
 def _lock(bundle: Path) -> BinaryIO:
@@ -248,11 +249,3 @@ def _lock(bundle: Path) -> BinaryIO:
     except OSError as error:
         raise InputError(f"{bundle}: cannot be written: {error.strerror}") from error
     return file
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

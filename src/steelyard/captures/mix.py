@@ -128,7 +128,7 @@ def _values(entry: Entry) -> tuple[Any, ...]:
     """Those that stand for $1, $2, ...; none of a text whose literals need more than quotes."""
     if entry.how == "values":
         return () if None in entry.values else entry.values
-    literals = [token for token in tokens(entry.sql, "postgresql") if token.is_literal]
+    literals = [token for token in tokens(entry.sql, "postgresql") if token.kind in ("text", "number")]
     if not all(one.kind == "number" or one.text.startswith("'") for one in literals):
         return ()
     return tuple(

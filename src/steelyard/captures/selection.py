@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from steelyard.captures.entry import COPIED, CUT, FAILED, Entry
 from steelyard.captures.statements import Facts, facts
-from steelyard.captures.tokens import Dialect
+from steelyard.captures.tokens import LONGEST_CHARACTERS, Dialect
 
 _FAILED_TRANSACTION = "statements of transactions that failed in the capture"
 _UNFINISHED = "statements of transactions that did not end in the capture"
 _ENCODING = "statements that are not UTF-8"
 _RELEASED = "releases of a driver's prepared statements: a replay has its own"
+_LONG = f"statements longer than {LONGEST_CHARACTERS >> 20} MiB"
 _EMPTY = "empty statements"
 _CHOICES = "choices of a database: a replay has one"
 _WITHOUT_BEGIN = "commits and rollbacks without a begin in the capture"
@@ -100,6 +101,8 @@ class Selection:
             return entry.flaw
         if found.copies:
             return COPIED
+        if len(entry.sql) > LONGEST_CHARACTERS:
+            return _LONG
         if found.broken:
             return CUT if entry.sql.strip() else _EMPTY
         if found.chooses:

@@ -50,7 +50,7 @@ class Facts:
     parameters: int
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def facts(sql: str, dialect: Dialect) -> Facts:
     """What the words of the text say."""
     found = [token for token in tokens(sql, dialect) if token.kind not in ("space", "comment")]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from steelyard.captures.entry import Entry
+from steelyard.captures.tokens import LONGEST_CHARACTERS
 
 _BATCH = 10_000
 
@@ -17,12 +18,15 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         self._database = sqlite3.connect(file)
+        self._number = 0
+
+    def create(self) -> None:
+        """Makes its table. Raises sqlite3.OperationalError, as the other methods do."""
         self._database.executescript(
             "pragma journal_mode = off; pragma synchronous = off;"
             "create table entry (number integer primary key, session text, begin_us integer,"
             " took_us integer, sql text, how text, bound text, flaw text, base text)"
         )
-        self._number = 0
 
     def add(self, entries: Iterable[Entry]) -> int:
         """Appends entries; how many there were."""
@@ -41,7 +45,8 @@ class Store:
                 _ascii(entry.session),
                 entry.begin_us,
                 entry.took_us,
-                _ascii(entry.sql),
+                # a longer one is left out
+                _ascii(entry.sql[: LONGEST_CHARACTERS + 1]),
                 entry.how,
                 json.dumps(entry.values),
                 entry.flaw,

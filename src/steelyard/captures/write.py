@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import json
+import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,12 +55,16 @@ def capture(files: Sequence[Path], target: Path, database: str = "", change: Cha
         folder = Path(name)
         store = Store(folder / "entries")
         try:
+            store.create()
             for file, one in zip(files, formats, strict=True):
                 count = store.add(map(change, one.read(file, selection.left_out)))
                 if one.NOTE:
                     selection.notes[one.NOTE] += count
             _choose(store, selection, database)
             sessions = _events(store, selection, classes, folder / "events")
+        except sqlite3.OperationalError:
+            # of a file that nobody else opens: the disk is full
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from None
         finally:
             store.close()
         if not sessions:

@@ -40,6 +40,8 @@ def command(files: tuple[Path, ...], folder: Path, database: str, values: Path |
     mixed = any(map(is_mix, files))
     if values is not None and not mixed:
         raise InputError("--values needs a CSV of pg_stat_statements: a log has its values")
+    if database and mixed:
+        raise InputError("--database has no effect: a CSV of pg_stat_statements names no database")
     said = write_mix(files, folder, values) if mixed else write_folder(files, folder, database)
     for line in said:
         say(line)

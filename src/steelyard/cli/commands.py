@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 
 import click
 
 from steelyard import __version__
+from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
 from steelyard.study.errors import InputError
-from steelyard.workflow.complaint import complain_of, say
+from steelyard.workflow.complaint import EXHAUSTED, complain, complain_of, say
 from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
@@ -87,7 +89,10 @@ def _instead(error: click.NoSuchOption) -> str:
     places = [
         f"{parameter.opts[0]} {parameter.metavar}"
         for parameter in context.command.params
-        if isinstance(parameter, click.Option) and parameter.metavar in ("FILE", "FOLDER")
+        if isinstance(parameter, click.Option)
+        and parameter.metavar in ("FILE", "FOLDER")
+        # what is read may be given more than once
+        and not parameter.multiple
     ]
     if name in _OUTPUT and places:
         return (
@@ -103,6 +108,7 @@ def run() -> None:
 
     Raises KeyboardInterrupt.
     """
+    permit_files()
     try:
         # a library may raise its own error for an interrupt, as DuckDB does in a query
         with Interrupts().raised():
@@ -124,3 +130,13 @@ def run() -> None:
         # the reader of the output has closed the pipe, as `| head` does: no error
         sys.stderr.close()
         sys.exit(Exit.DONE)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError):
+            # what was written has a name, or is one of these
+            place = error.filename or f"standard output, or a file in {tempfile.gettempdir()}"
+            text = f"{place}: {error.strerror}"
+        if not any(words in text for words in EXHAUSTED):
+            raise
+        complain(text)
+        sys.exit(Exit.BAD_INPUT)

@@ -12,12 +12,22 @@ from steelyard.cli.completion import bundles
 @click.command()
 @click.argument("here", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True, shell_complete=bundles)
+@click.option(
+    "--as", "names", metavar="THERE=HERE", multiple=True, help="An option there is this one here; repeatable."
+)
 @click.option("--force", is_flag=True, help="Compare even if workload, data or load points differ.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @click.option(
     "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page too. Default: none."
 )
-def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, html: Path | None) -> None:
+def command(
+    here: Path,
+    there: tuple[Path, ...],
+    names: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+    html: Path | None,
+) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 
     For the same work with another version or other settings of the server, or on another machine,
@@ -27,21 +37,30 @@ def command(here: Path, there: tuple[Path, ...], force: bool, as_json: bool, htm
     from rich.console import Console
 
     from steelyard.analysis.bundles import BundleComparison, compare_bundles
+    from steelyard.analysis.comparison.same_options import paired, refuse_without_pairs
     from steelyard.analysis.comparison.unlike import unlike_work
     from steelyard.bundle.reader import Bundle
     from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
     from steelyard.study.errors import InputError
 
-    base, others = Bundle(here), [Bundle(path) for path in there]
-    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in (base, *others)]
-    for path, evidence, _ in named[1:]:
-        if (unlike := unlike_work(named[0][1], evidence)) and not force:
+    if len({path.resolve() for path in (here, *there)}) <= len(there):
+        raise InputError("a bundle is named twice: name another one to compare it with")
+    bundles_of = [Bundle(path) for path in (here, *there)]
+    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in bundles_of]
+    theirs = {label: own for label, _, own in (name.rpartition("=") for name in names)}
+    if len(theirs) < len(names):
+        raise click.UsageError("--as: an option there is named twice")
+    named = paired(named, theirs)
+    for other in named[1:]:
+        if (unlike := unlike_work(named[0], other)) and not force:
             raise InputError(
-                f"{here} and {path} have different work: {'; '.join(unlike)}",
+                f"{here} and {other[0]} have different work: {'; '.join(unlike)}",
                 "--force compares them anyway",
             )
     found = compare_bundles(named[0], named[1:])
+    for other, comparison in zip(named[1:], found, strict=True):
+        refuse_without_pairs(named[0], other, bool(comparison.comparisons or comparison.counted))
     if html is not None:
         try:
             write_comparison(html, found)

@@ -30,6 +30,8 @@ def command(bundle: Path, folder: Path, kind: str, names: tuple[str, ...]) -> No
     from steelyard.printable import printable
     from steelyard.workflow.program_name import opened
 
+    if names and kind in FORMATS:
+        raise click.UsageError(f"--table: {kind} is a profile, without tables; leave one of the two out")
     found = opened(bundle)
     for place in (
         export_stacks(found, folder, kind) if kind in FORMATS else export(found, folder, kind, names)

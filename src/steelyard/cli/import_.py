@@ -59,10 +59,13 @@ def command(
     from steelyard.report.terminal.reading import reading
     from steelyard.workflow.complaint import say
 
+    given = [value for value in click.get_current_context().params.values() if value]
+    if (listed or example or example_table) and len(given) > 1:
+        raise click.UsageError("--list, --example and --example-table print a text: give one of them alone")
     if example or example_table:
         click.echo(model.example() if example_table else schedule.EXAMPLE, nl=False)
         return
-    if listed or not (files or options):
+    if listed or not given:
         for line in lines_of_formats():
             click.echo(line)
         return
@@ -71,9 +74,10 @@ def command(
         found = import_files(files, options, folders, progress, name)
     for line in lines_of_import(found):
         click.echo(line) if dry_run else say(line)
-    if dry_run:
-        return
     path = to or Path(f"{found.name}.bundle")
+    if dry_run:
+        say(f"{path} is not written: --dry-run")
+        return
     study = write_recording(found.recording, path, "the study of the recording")
     say(f"{path}: {study.question}")
     say(f"next: steelyard report {path}")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.cli.completion import bundles, overlays
-
-if TYPE_CHECKING:
-    from steelyard.workflow.show import Form
 
 
 @click.command()
@@ -35,16 +31,20 @@ if TYPE_CHECKING:
     shell_complete=overlays,
     help="Draw the curves of another bundle, or of a recording by name, behind these. Repeatable.",
 )
-@click.option(
-    "--json", "form", flag_value="json", default="terminal", help="The judgement as JSON on standard output."
-)
-@click.option(
-    "--markdown", "form", flag_value="markdown", help="The verdict as Markdown, for an issue or a wiki."
-)
+@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@click.option("--markdown", is_flag=True, help="The verdict as Markdown, for an issue or a wiki.")
 def command(
-    bundle: Path, html: Path | None, images: Path | None, overlay: tuple[str, ...], form: Form
+    bundle: Path,
+    html: Path | None,
+    images: Path | None,
+    overlay: tuple[str, ...],
+    as_json: bool,
+    markdown: bool,
 ) -> None:
     """Print the verdict of BUNDLE, and write its charts to a page that works offline."""
     from steelyard.workflow.show import show
 
+    if as_json and markdown:
+        raise click.UsageError("--json and --markdown both write to standard output: give one")
+    form = "json" if as_json else "markdown" if markdown else "terminal"
     sys.exit(show(bundle, html, images, form, overlay))

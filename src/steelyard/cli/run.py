@@ -22,11 +22,23 @@ _DIAGNOSTIC_S = 2.0
     help="In place of STUDY, a script of pgbench: a file, or tpcb-like, simple-update, select-only. May be"
     " given more than once.",
 )
-@click.option("--scale", type=click.IntRange(1), default=1, help="pgbench's scale factor. Default: 1.")
+@click.option("--scale", type=click.IntRange(1), help="pgbench's scale factor. Default: 1.")
 @click.option(
+    "--define",
+    "-D",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable of the scripts, as pgbench's -D.",
+)
+@click.option(
+    "--settings",
     "--against",
+    multiple=True,
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --pgbench: compare the server as it is with the settings of this file (postgresql.conf).",
+    help="Compare the settings of files (postgresql.conf, my.cnf), in place of the study's factors; of one"
+    " file with the server as it is.",
 )
 @click.option(
     "--bundle",
@@ -79,8 +91,9 @@ _DIAGNOSTIC_S = 2.0
 def command(
     study: str | None,
     pgbench: tuple[str, ...],
-    scale: int,
-    against: Path | None,
+    scale: int | None,
+    variables: tuple[str, ...],
+    settings: tuple[Path, ...],
     bundle: Path | None,
     blocks: int | None,
     clients: str | None,
@@ -107,8 +120,12 @@ def command(
 
     if (study is None) == (not pgbench):
         raise click.UsageError("give a STUDY, or scripts by --pgbench")
-    if against is not None and not pgbench:
-        raise click.UsageError("--against needs --pgbench; a study has its own [factors]")
+    if (scale or variables) and not pgbench:
+        raise click.UsageError("--scale and --define need --pgbench; a study has workload.scale, .variables")
+    if subject and pgbench:
+        raise click.UsageError("--subject is for built-in studies; other programs: a study's subject.bindir")
+    if dry_run and as_json:
+        raise click.UsageError("--json: a dry run has no judgement")
     requested = (
         ("profile_hz", profile, _PROFILE_HZ),
         ("locks", locks, True),
@@ -116,11 +133,10 @@ def command(
         ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
     probes = {key: value for key, enabled, value in requested if enabled}
-    made, left_out = scripts_study(pgbench, scale, against) if pgbench else ("", ())
     chosen = adjusted(
         study or "--pgbench",
-        made=made,
-        notes=left_out,
+        made=scripts_study(pgbench, scale or 1, variables) if pgbench else "",
+        settings=settings,
         blocks=blocks,
         clients=clients,
         measure_s=measure,

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.completion import bundles
+from steelyard.study.errors import InputError, typed
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _ENDLESS = 100_000
-# a query has no limit of its own
-_LONGEST_S = 1e6
+# a table is laid out as a whole
+_ROWS_MAX, _JSON_ROWS_MAX = 10_000, 1_000_000
+_INTERRUPT_S = 5.0
 
 
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
 @click.argument("query", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Rows as JSON objects.")
-def command(bundle: Path, query: str | None, as_json: bool) -> None:
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 1e6),
+    default=300.0,
+    show_default=True,
+    help="Longest time of QUERY.",
+)
+@click.option(
+    "--megabytes",
+    type=click.IntRange(1, 10**7),
+    default=2000,
+    show_default=True,
+    help="Most memory of QUERY.",
+)
+def command(bundle: Path, query: str | None, as_json: bool, seconds: float, megabytes: int) -> None:
     """Query BUNDLE with SQL (DuckDB's dialect). Without QUERY: its tables and columns.
 
     \b
@@ -33,9 +53,7 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.host.processes.limits import within
     from steelyard.printable import printable
-    from steelyard.study.errors import InputError, typed
     from steelyard.workflow.program_name import opened
 
     found = opened(bundle)
@@ -45,15 +63,23 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
             " from information_schema.columns order by 1, ordinal_position"
         )
 
-    def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
-        result = found.duckdb.execute(query)
-        return [entry[0] for entry in result.description or []], result.fetchall()
-
+    rows_max = _JSON_ROWS_MAX if as_json else _ROWS_MAX
     try:
-        # native code hears Ctrl-C late or not at all: the query is left behind
-        names, rows = within(_LONGEST_S, "the query", answer)
+        names, rows = _answer(found.duckdb, query, rows_max + 1, seconds, megabytes)
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise InputError(
+            f"the query needs more than {megabytes:,} MB of memory",
+            "select fewer columns or rows, or permit more with --megabytes",
+        ) from None
+    except duckdb.InterruptException:
+        raise _late(seconds) from None
     except duckdb.Error as error:
         raise InputError(str(error), f"steelyard sql {typed(bundle)} prints the tables and columns") from None
+    if len(rows) > rows_max:
+        raise InputError(
+            f"the query gives more than {rows_max:,} rows",
+            f"add a limit, use --json (up to {_JSON_ROWS_MAX:,}), or steelyard export for whole tables",
+        )
     if as_json:
         json.dump([dict(zip(names, row, strict=True)) for row in rows], sys.stdout, default=str)
         sys.stdout.write("\n")
@@ -68,3 +94,47 @@ def command(bundle: Path, query: str | None, as_json: bool) -> None:
         # output to a pipe must not be cut to a terminal's width
         console.width = _ENDLESS
     console.print(table)
+
+
+def _late(seconds: float) -> InputError:
+    return InputError(
+        f"the query took longer than {seconds:g} s", "select less, or permit more with --seconds"
+    )
+
+
+def _answer(
+    connection: DuckDBPyConnection, query: str, rows_max: int, seconds: float, megabytes: int
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows, the first rows_max of them. Raises duckdb.Error, MemoryError."""
+    import resource
+    from threading import Timer
+
+    from steelyard.host.processes.limits import TimedOut, within
+    from steelyard.workflow.complaint import complain_of
+    from steelyard.workflow.exit_codes import Exit
+
+    # without a folder for what does not fit, which would fill the disk
+    connection.execute(f"set memory_limit = '{megabytes}MB'; set temp_directory = ''")
+    used_bytes = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    timer = Timer(seconds, connection.interrupt)
+
+    def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
+        result = connection.execute(query)
+        return [entry[0] for entry in result.description or []], result.fetchmany(rows_max)
+
+    try:
+        # DuckDB does not count long texts, nor the rows that it has given
+        resource.setrlimit(resource.RLIMIT_DATA, (used_bytes + 2 * megabytes * 10**6, before[1]))
+        timer.start()
+        # native code hears Ctrl-C late or not at all: the query is left behind
+        return within(seconds + _INTERRUPT_S, "the query", answer)
+    except TimedOut:
+        complain_of(_late(seconds))
+        # a thread that was left behind in native code must not be torn down with the interpreter
+        os._exit(Exit.BAD_INPUT)
+    finally:
+        timer.cancel()
+        # a thread that wakes while the interpreter ends aborts it
+        timer.join()
+        resource.setrlimit(resource.RLIMIT_DATA, before)

@@ -142,5 +142,11 @@ def _given(noun: Cost | DeclaredMetric) -> dict[str, Any]:
 
 
 def _parsed(row: Mapping[str, Any]) -> DeclaredMetric:
-    known = {name: value for name, value in row.items() if name not in ("kind", "unit", "costs")}
-    return DeclaredMetric(**known, costs=tuple(Cost(**cost) for cost in row.get("costs", ())))
+    given = _known(DeclaredMetric, row)
+    given["costs"] = tuple(Cost(**_known(Cost, cost)) for cost in row.get("costs", ()))
+    return DeclaredMetric(**given)
+
+
+def _known(noun: type[Cost | DeclaredMetric], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the names that another version gives."""
+    return {field.name: row[field.name] for field in fields(noun) if field.name in row}

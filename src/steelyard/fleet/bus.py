@@ -15,7 +15,7 @@ from distributed import Client
 
 from steelyard.fleet.beats import SILENCE_S
 from steelyard.fleet.clocks import Offset, offset_of
-from steelyard.fleet.connection import UP, Connection, permit_files
+from steelyard.fleet.connection import UP, Connection
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
@@ -48,7 +48,6 @@ class Bus:
         self.failure = ""
         self._answer_s = min(_ANSWER_S_MAX, _ANSWER_S + _ANSWER_OF_HOST_S * len(names))
         self._over = threading.Event()
-        permit_files()
         with dask.config.set(_CONFIG):
             try:
                 # dask's own types are not complete

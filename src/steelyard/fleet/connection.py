@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import resource
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from distributed.security import Security
 
 from steelyard.fleet.certificates import security, texts
 from steelyard.study.errors import InputError
-from steelyard.study.fleet import SCHEDULER_FILE, Fleet
+from steelyard.study.fleet import SCHEDULER_FILE, Fleet, refuse_open
 
 UP = "start it with: steelyard fleet up HOSTS.toml"
 
@@ -28,15 +28,11 @@ class Connection:
         """By the files in the fleet's folder. Raises InputError when the fleet is not up."""
         file = folder / SCHEDULER_FILE
         try:
-            address = json.loads(file.read_text())["address"]
+            address = str(json.loads(file.read_text())["address"])
+            if not fleet.tls:
+                refuse_open(str(urlsplit(address).hostname))
             return cls(address, security(texts(folder, fleet.tls)))
         except FileNotFoundError as missing:
             raise InputError(f"{missing.filename}: the fleet is not up", UP) from None
-        except (ValueError, KeyError):
-            raise InputError(f"{file}: no file of a scheduler", UP) from None
-
-
-def permit_files() -> None:
-    """Lets this process open as many files as the machine permits: each host takes several connections."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        except (ValueError, KeyError) as error:
+            raise InputError(f"{file}: no file of a scheduler of this fleet: {error}", UP) from None

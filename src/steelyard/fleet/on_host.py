@@ -25,6 +25,7 @@ from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.run_parts import Pulse
 from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Columns
 
@@ -70,7 +71,8 @@ def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s
         worker.log_event(channel, {**event, "host": host})
 
     try:
-        result = process.result(forward, limit_s)
+        with Pulse():
+            result = process.result(forward, limit_s)
     finally:
         over.set()
         monitoring.stop()

@@ -21,7 +21,6 @@ import dask.config
 from distributed import Scheduler
 
 from steelyard.fleet.certificates import make_certificate, security, texts
-from steelyard.fleet.connection import permit_files
 from steelyard.quantities import count
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
@@ -37,18 +36,17 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-ttl": "20s",
-    # no page of its own, which would be without encryption
+    # the HTTP servers of dask cannot be left out: they serve nothing, to this machine alone
     "distributed.scheduler.http.routes": [],
     "distributed.admin.low-level-log-length": 1000,
 }
 
 
 def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event | None = None) -> None:
-    """Starts scheduler and workers, and ends them on SIGINT or SIGTERM. Raises InputError.
+    """Starts scheduler and workers, and ends them on SIGINT, SIGTERM or SIGHUP. Raises InputError.
 
     say: is called with each step. Returns when a host is lost, with its cause as the last step.
     """
-    permit_files()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if fleet.tls:
         make_certificate(folder)
@@ -64,7 +62,7 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
     file = folder / SCHEDULER_FILE
     protocol = "tls://" if fleet.tls else "tcp://"
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError, RuntimeError):
             loop.add_signal_handler(number, stop.set)
     scheduler = Scheduler(
@@ -73,7 +71,7 @@ async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyn
         port=0,
         security=security(texts(folder, fleet.tls)),
         dashboard=False,
-        dashboard_address=":0",
+        dashboard_address="127.0.0.1:0",
         scheduler_file=str(file),
     )
     async with scheduler:

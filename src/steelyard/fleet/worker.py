@@ -26,6 +26,7 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.http.routes": [],
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.system-monitor.gil.enabled": False,
@@ -53,6 +54,7 @@ async def _work(setup: dict[str, Any]) -> None:
         nthreads=1,
         security=security(setup["certificate"]),
         dashboard=False,
+        dashboard_address="127.0.0.1:0",
         death_timeout=60,
     )
     input_over = asyncio.Event()

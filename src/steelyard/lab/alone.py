@@ -36,6 +36,7 @@ from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run_parts import (
+    Pulse,
     engine_cpus,
     joined,
     refuse_interrupted,
@@ -100,14 +101,17 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         engine.stop()
         raise
     try:
-        background = BackgroundSessions(slot.option, work, load)
+        background = BackgroundSessions(laboratory.host, slot.option, work, load)
 
         def phase(event: Mapping[str, Any]) -> None:
             probing.phase(event)
             background.phase(event)
+            if event["phase"] == "cool-down":
+                laboratory.host.confirm(slot.option, pids)
 
         listener = Listener(monitoring.mark, phase, laboratory.progress.tick)
-        result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
+        with Pulse():
+            result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
         engine.stop()
         laboratory.numbers.add(result.facts.numbered)
         refuse_interrupted(load, result)
@@ -149,9 +153,9 @@ def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
     if server is None or server.latch_names is None or not (probes.latches or probes.latch_count_s):
         return None
     group = laboratory.host.name_for_probes()
-    return Tranches(
-        server.pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0
-    )
+    # no breakpoints in the sessions of others
+    pid = None if laboratory.study.subject.dsn else server.pid
+    return Tranches(pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0)
 
 
 def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:

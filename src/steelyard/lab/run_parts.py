@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from steelyard.host.cpus.placement import Placement
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
+from steelyard.quantities import quantity
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
+
+_PERIOD_S = 0.2
+_STILL_S = 0.5
 
 
 def engine_cpus(load: Load, placement: Placement) -> frozenset[int]:
@@ -69,5 +77,49 @@ def refuse_interrupted(load: Load, result: EngineResult) -> None:
     if not cause and (lost := result.facts.connections_lost):
         why = result.facts.connections_lost_cause
         cause = f"{lost} connections were lost under load" + (f": {why}" if why else "")
+        # its own words begin with their number
+        if load.server is not None and load.server.protocol == "mysql" and not (why or "").startswith("("):
+            cause += " (the server closes sessions that are idle for wait_timeout, and sends no error)"
     if cause:
         raise LoadFailed(cause)
+
+
+class Pulse:
+    """Around a load: reads the clock a few times a second; raises LoadFailed at its end for a gap.
+
+    All of the study stands still in the freezer of its control group, by SIGSTOP, in a suspended machine.
+    A gap in the warm-up counts too: it shortens the warm-up.
+    What the load itself raised follows from the gap, and gives way.
+    """
+
+    def __enter__(self) -> None:
+        self._over = threading.Event()
+        self._still_s = 0.0
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread.start()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        if self._still_s >= _STILL_S and (kind is None or issubclass(kind, Exception)):
+            still = quantity(self._still_s, "s")
+            raise LoadFailed(
+                f"the whole study stood still for {still} under load: frozen, stopped or suspended"
+            )
+
+    def _beat(self) -> None:
+        while not self._over.is_set():
+            before_s = _idle_s()
+            self._over.wait(_PERIOD_S)
+            self._still_s = max(self._still_s, _idle_s() - before_s - _PERIOD_S)
+
+
+def _idle_s() -> float:
+    """The clock that goes on in a suspended machine, less what this thread may have waited for while awake.
+
+    That is a CPU, or the interpreter, while another thread of this process used one.
+    """
+    ready_ns = 0
+    with suppress(OSError):
+        ready_ns = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.process_time() - ready_ns / 1e9

@@ -6,15 +6,17 @@ The lab stores nothing: the caller writes the runs.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
+from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.lab.alone import run_alone
 from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.observe.disturbance import disturbance_of
 from steelyard.lab.turns.block import runs_in_turns
-from steelyard.study.host_settings import cpus_by_role
+from steelyard.study.host_settings import cpus_by_role, host_settings
 from steelyard.study.plan import Slot
 
 
@@ -72,11 +74,17 @@ def _attempt(
 
 def _judged(laboratory: Laboratory, run: Run, redo: int) -> Run:
     """The run with what it lost; as `disturbed` where the study does not keep such runs."""
-    if run.status != "done":
+    # at an address the server's CPUs are its own choice
+    if run.status != "done" or laboratory.study.subject.dsn:
         return run
     placement = laboratory.placement
-    cpus = cpus_by_role(run.slot.option.host, placement.server, placement.engine)
-    found = disturbance_of(run.tables, cpus)
+    host = run.slot.option.host
+    cpus = cpus_by_role(host, placement.server, placement.engine)
+    quotas = {role: share.cpu_quota or math.inf for role, share in host_settings(host).shares.items()}
+    try:
+        found = disturbance_of(run.tables, cpus, quotas)
+    except NotTaken as lost:
+        return replace(run, status="void", cause=str(lost))
     if found is None:
         return run
     run = replace(run, disturbed_share=found.share)

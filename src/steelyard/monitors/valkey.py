@@ -77,12 +77,7 @@ class ValkeyMonitor:
 
     def __init__(self) -> None:
         self._client: Any = None
-        self._missing: tuple[str, ...] = ()
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """`counters that this server does not have: io_threads_active`, when there are any."""
-        return self._missing
+        self.missing: tuple[str, ...] = ()
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable."""
@@ -99,7 +94,7 @@ class ValkeyMonitor:
         except Unavailable:
             self.close()
             raise
-        self._missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
+        self.missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; raises Unavailable when the server is gone."""

@@ -38,10 +38,13 @@ def import_files(
 
     progress: is called with a file and the share of it that was read. Raises InputError.
     """
-    if len(arguments) == 1 and not options:
-        place = catalogue().get(arguments[0]) or Path(arguments[0])
-        if place.suffix == ".toml":
-            return _of_toml(place, progress)
+    place = catalogue().get(arguments[0]) or Path(arguments[0]) if len(arguments) == 1 else Path()
+    of_toml = place.suffix == ".toml" and not options
+    if folders and (of_toml or options):
+        said = f"{place} says" if of_toml else "--option says"
+        raise InputError(f"--by-folder: {said} which option a file belongs to", "leave one of the two out")
+    if of_toml:
+        return _of_toml(place, progress)
     _check_there(arguments)
     if options:
         if arguments:

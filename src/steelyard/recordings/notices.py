@@ -27,9 +27,10 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped]) -> Non
 def _few(run: PlacedRun, runs: Sequence[PlacedRun]) -> str:
     if sum(other.option == run.option for other in runs) > 1:
         return ""
+    alone = len({other.option for other in runs}) == 1
     series = any(report.work and report.work.by_second for report in run.reports)
     text = "one run alone: no interval across runs"
-    return f"{text}; the seconds within it are no runs" if series else text
+    return f"{text}; the seconds within it are no runs" if series else text if alone else ""
 
 
 def cut_off(file: str, skipped: Skipped) -> str:

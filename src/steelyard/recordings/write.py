@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,7 +26,12 @@ def write_recording(recording: Recording, path: Path, origin: str) -> Study:
     for number, run in enumerate(sorted(recording.runs, key=lambda run: run.block), start=1):
         slot = slots[run.block] = slots.get(run.block, 0) + 1
         option = by_label[run.option]
-        writer.write_run(number, option.levels, {**run.tables, "runs": _run(option.label, slot, run)})
+        try:
+            writer.write_run(number, option.levels, {**run.tables, "runs": _run(option.label, slot, run)})
+        except OSError as error:
+            # without its last runs it would look whole
+            shutil.rmtree(path, ignore_errors=True)
+            raise InputError(str(error), "name another folder: -o FOLDER") from None
     return study
 
 

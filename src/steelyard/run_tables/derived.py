@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.run_tables.schema import BY_NAME
-from steelyard.run_tables.table import Column, Table
+from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 # of a histogram, by column; the last column of the table is the highest value
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}

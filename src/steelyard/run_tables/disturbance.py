@@ -16,12 +16,13 @@ All in CPUs (seconds per second), on the CPUs that the role may use:
 - used: the role's own CPU time. lost + used is its busy time: it ran or could have run.
 
 Kernel threads do not count: most of their work (writing back, RAID, encryption) is the study's own. A server
-whose processes we do not see (at an address) would look like an outsider: nothing is judged then. Another
-study is an outsider like any other; that it runs at all is no disturbance. Without run-queue waits, pressure
-(PSI) stands in: the time in which any process waited, on each CPU.
+at an address chooses its CPUs itself, or is not seen and would look like an outsider: it is not judged.
+Another study is an outsider like any other; that it runs at all is no disturbance. Without run-queue waits,
+pressure (PSI) stands in: the time in which any process waited, on each CPU.
 
-A run is disturbed from a share of 10 %: blocks in random order deal with less, and what remains of it widens
-the intervals. /proc/stat counts ticks of 10 ms, which find a CPU busy or not: outside is nothing until it
+A run is disturbed from a share of 10 %, if that is 2 % of a CPU or more: a load engine that hardly works
+may wait for as long as it works. Blocks in random order deal with less, and what remains of it widens the
+intervals. /proc/stat counts ticks of 10 ms, which find a CPU busy or not: outside is nothing until it
 exceeds three standard errors of such a count (15 % of a CPU in 1 s, 5 % in 10 s). Phases below a second
 are not judged.
 """
@@ -36,6 +37,7 @@ from typing import Literal
 from steelyard.quantities import duration, listed, percent, quantity, significant
 
 DISTURBED_SHARE = 0.1
+_LOST_CPUS_MIN = 0.02
 # a little less: a phase of one second ends by the clock
 _SECONDS_MIN = 0.95
 _TICK_S = 0.01
@@ -146,7 +148,7 @@ def disturbance(
     """
     for role in ROLES:
         use = cpu_use(rates, seconds, role, cpus)
-        if use is not None and use.share >= DISTURBED_SHARE:
+        if use is not None and use.share >= DISTURBED_SHARE and use.lost_s >= _LOST_CPUS_MIN * seconds:
             cause = max(use.lost_to, key=lambda name: use.lost_to[name])
             return Disturbance(role, use.share, cause, use.lost_s, seconds, _largest(rates), studies)
     return None

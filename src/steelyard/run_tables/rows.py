@@ -7,8 +7,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.run_tables.schema import BY_NAME
-from steelyard.run_tables.table import Column, Table
+from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 # equal lengths, by name; without `run`, which the writer of the bundle adds
 Columns = Mapping[str, Sequence[Any]]

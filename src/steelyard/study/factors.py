@@ -23,7 +23,10 @@ W = TypeVar("W", bound=Workload)
 
 # columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
 _RESERVED = frozenset(
-    ("run", "option", "block", "slot", "attempt", "status", "cause", "started_at", "seconds", "why")
+    (
+        *("run", "option", "block", "slot", "attempt", "status", "disturbed_share", "cause"),
+        *("started_at", "seconds", "why"),
+    )
 )
 
 
@@ -237,7 +240,7 @@ def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key:
     """Where the study gives a combination of levels this setting of a scope."""
     for name, factor in study.factors.items():
         if factor.scope == scope and key in settings_of(name, factor)[levels[name]]:
-            return ("factors", name, "levels", levels[name])
+            return ("factors", name, "levels", levels[name], key)
     if scope == "client":
         return ("workload", key)
     if scope == "host":
@@ -286,7 +289,8 @@ def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...]
     for name, factor in study.factors.items():
         if factor.scope == scope:
             for code, level in settings_of(name, factor).items():
-                yield from ((("factors", name, "levels", code), key, value) for key, value in level.items())
+                at = ("factors", name, "levels", code)
+                yield from (((*at, key), key, value) for key, value in level.items())
 
 
 def _as_list(codes: str | list[str]) -> list[str]:

@@ -5,7 +5,7 @@ Paths count from the folder of the study file. A bundle keeps copies, so it is c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import resources
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.study.errors import InputError
+from steelyard.study.setting_names import names_of
+from steelyard.study.settings_file import FileSettings, settings_of
 from steelyard.study.source import text_of
 from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
 
@@ -69,12 +71,57 @@ def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
                 if text in table:
                     raise InputError(f"{text} is given as well", "give one of the two", (*at, key))
                 table[text] = _text(place, (*at, key))
+    _put_settings(found, settings_files(found, files))
     workload = _table(found, "workload")
     if scripts := list(_scripts(workload)):
         workload["script_texts"] = {
             name: _text(files.place(name), ("workload", "script")) for name in scripts
         }
     return found
+
+
+def settings_files(raw: Mapping[str, Any], files: StudyFiles) -> dict[str, FileSettings]:
+    """The settings of each file that a level names, by its name in the study. Raises InputError."""
+    kind, bindir = (_table(raw, "subject").get(key) for key in ("kind", "bindir"))
+    names = (_table(levels, code).get("file") for levels in _server_levels(raw) for code in levels)
+    return {
+        name: settings_of(files.place(name), str(kind), bindir) for name in names if isinstance(name, str)
+    }
+
+
+def line_of_setting(raw: Mapping[str, Any], at: Sequence[str | int], files: StudyFiles) -> str:
+    """File and line of a setting that a level has from its settings file; '' for others.
+
+    at: its path in the study, raw.
+    """
+    level = raw
+    for table in at[:4]:
+        level = _table(level, str(table))
+    file, key = level.get("file"), str(at[-1])
+    read = settings_files(raw, files) if file and at[0] == "factors" and key not in level else {}
+    return read[file].places.get(key, "") if file in read else ""
+
+
+def _put_settings(raw: Mapping[str, Any], read: Mapping[str, FileSettings]) -> None:
+    """Replaces the files that levels name by their settings. Raises InputError if all levels are the same."""
+    for levels in _server_levels(raw):
+        named = {code: name for code in levels if (name := str(_table(levels, code).get("file"))) in read}
+        for code, name in named.items():
+            del levels[code]["file"]
+            levels[code] = read[name].settings | levels[code]
+        settings = list(levels.values())
+        if named and len(settings) > 1 and all(other == settings[0] for other in settings):
+            left_out = (line for name in named.values() for line in read[name].left_out)
+            same = f"{', '.join(named.values())}: the settings of all levels are the same"
+            raise InputError("\n".join([same, *left_out]), "lines that begin with # set nothing")
+
+
+def _server_levels(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The levels of factors that may name files of settings."""
+    factors = _table(raw, "factors") if names_of(str(_table(raw, "subject").get("kind"))).file else {}
+    for factor in (_table(factors, name) for name in factors):
+        if factor.get("scope") == "server":
+            yield _table(factor, "levels")
 
 
 def _scripts(workload: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -10,6 +11,19 @@ from steelyard.study.key_types import GroupName, Strict
 
 Role = Literal["lab", "load"]
 SCHEDULER_FILE = "scheduler.json"
+
+
+def refuse_open(address: str) -> None:
+    """Raises ValueError unless this machine alone reaches the address: without TLS a fleet obeys anyone."""
+    try:
+        own = ip_address(address).is_loopback
+    except ValueError:
+        own = address == "localhost"
+    if not own:
+        raise ValueError(
+            f"tls = false at {address}: whoever reaches it could run any program as your user; leave tls out,"
+            " or use loopback addresses alone"
+        )
 
 
 class FleetHost(Strict):
@@ -38,7 +52,10 @@ class Fleet(Strict):
         default="fleet",
         description="folder of the scheduler file and the certificates, which `steelyard fleet up` makes",
     )
-    tls: bool = Field(default=True, description="encrypt and verify all connections of the scheduler")
+    tls: bool = Field(
+        default=True,
+        description="encrypt and verify all connections of the scheduler; false: on loopback alone",
+    )
     hosts: dict[GroupName, FleetHost] = Field(min_length=1, max_length=10_000)
 
     @model_validator(mode="after")
@@ -51,6 +68,9 @@ class Fleet(Strict):
             raise ValueError(
                 f"{both[0]}: the lab's host has the server, and loads nothing: leave the role load out"
             )
+        if not self.tls:
+            for host in self.hosts.values():
+                refuse_open(host.address)
         return self
 
     def with_role(self, role: Role) -> list[str]:

@@ -206,19 +206,10 @@ def check_setting(key: str, value: Setting) -> None:
     elif attribute == "cpu_weight":
         _whole(key, value, 1, 10_000)
     elif attribute == "cpu_quota":
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not _QUOTA_MIN <= value <= _QUOTA_MAX
-        ):
-            raise ValueError(
-                f"{key} = {value}: expected a number of CPUs from {_QUOTA_MIN} to {_QUOTA_MAX:g}, such as 1.5"
-            )
-    elif not isinstance(value, int | float) or not _SLICE_MS_MIN <= value <= _SLICE_MS_MAX:
-        raise ValueError(
-            f"{key} = {value}: expected milliseconds from {_SLICE_MS_MIN} to {_SLICE_MS_MAX:g}"
-            " (the kernel silently clamps other values)"
-        )
+        _number(key, value, _QUOTA_MIN, _QUOTA_MAX, "a number of CPUs", ", such as 1.5")
+    else:
+        text = " (the kernel silently clamps other values)"
+        _number(key, value, _SLICE_MS_MIN, _SLICE_MS_MAX, "milliseconds", text)
 
 
 def lasting(key: str) -> str:
@@ -279,6 +270,11 @@ def cpus_of(text: str) -> frozenset[int]:
 def _word(key: str, value: Setting, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(f'unknown {key} "{value}"{nearest(str(value), known)}')
+
+
+def _number(key: str, value: Setting, low: float, high: float, unit: str, text: str) -> None:
+    if isinstance(value, bool | str) or not low <= value <= high:
+        raise ValueError(f"{key} = {value}: expected {unit} from {low} to {high:g}{text}")
 
 
 def _whole(key: str, value: Setting, low: int, high: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -30,6 +31,15 @@ def out_of_range(path: Path | None, value: str) -> str:
     if low is None or value in map(str, (*range(low, high + 1), True, False)):
         return ""
     return f"the kernel takes whole numbers from {low} to {high}"
+
+
+def without_effect(path: Path) -> str:
+    """Why a file can change nothing on this machine, as a clause; '' where it can."""
+    for reason, (names, file, content) in _lists()["without_effect"].items():
+        if re.fullmatch(names, str(path)):
+            with suppress(OSError):
+                return reason if re.fullmatch(content, Path(file).read_text()) else ""
+    return ""
 
 
 @cache

@@ -70,9 +70,14 @@ Label = Annotated[
         "invalid label: use 1 to 24 printable characters, not a space first",
     ),
 ]
+# as it stands, or in double quotes
+_JSON_KEY = r'(?:"[^"]+"|[^."]+)'
 JsonPath = Annotated[
     str,
-    Form(r"^[^.]+(\.[^.]+)*$", "invalid path: use keys and indices joined by single dots: results.0.score"),
+    Form(
+        rf"^{_JSON_KEY}(\.{_JSON_KEY})*$",
+        'invalid path: use keys and indices joined by single dots, a key with a dot in quotes: "p99.9".0',
+    ),
 ]
 SqlText = Annotated[str, Form(r"^[^\x00]+$", "empty SQL: write a statement")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.files import StudyFiles, with_files
+from steelyard.study.files import StudyFiles, line_of_setting, with_files
 from steelyard.study.locate import line_of
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
@@ -93,8 +93,15 @@ def located(text: str, origin: str) -> Generator[None]:
 def _placed(error: InputError, text: str, origin: str) -> InputError:
     if not error.at:
         return error
-    where = f"{origin}:{line_of(text, error.at) or 1}: {'.'.join(map(str, error.at))}"
-    return InputError(f"{where}: {error}", error.hint)
+    if line := line_of_setting(toml_of(text, origin), error.at, StudyFiles.beside(origin)):
+        return InputError(f"{line}: {error}", error.hint)
+    # options of the command line write the text anew
+    text = text_of(file) if (file := Path(origin)).is_file() else text
+    # a study that the command line made has no lines to look up
+    number = "" if origin.startswith("--") else f":{line_of(text, error.at) or 1}"
+    # a message about a setting of a level names it
+    key = ".".join(map(str, error.at[: 4 if error.at[0] == "factors" else None]))
+    return InputError(f"{origin}{number}: {key}: {error}", error.hint)
 
 
 def json_schema() -> str:

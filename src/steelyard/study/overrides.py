@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.fleet_file import fleet_of
 from steelyard.study.load_study import catalogue, find_study, parse_study
 from steelyard.study.quick import quick_changes, quick_text
+from steelyard.study.setting_names import names_of
 from steelyard.study.study import Plan, Study
 
 _OPTIONS = {"blocks": "--blocks", "clients": "--clients", "measure_s": "--measure", "stop": "--until"}
@@ -47,6 +49,7 @@ def adjusted(
     made: str = "",
     notes: Sequence[str] = (),
     fleet: Path | None = None,
+    settings: Sequence[Path] = (),
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
@@ -55,7 +58,8 @@ def adjusted(
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
     probes: keys of the study's [probes] to replace. quick: fewer blocks and less time per load point, but
-    for those that are given. fleet: a file of hosts, which becomes the study's [fleet].
+    for those that are given. fleet: a file of hosts, which becomes the study's [fleet]. settings: files that
+    are the options in place of those of the study; one file: beside the server as it is.
     """
     if made:
         study, text = parse_study(made, name), made
@@ -81,14 +85,36 @@ def adjusted(
         shorter = quick_changes(study.plan, changes)
         notes = [*notes, f"quick: {quick_text(study.plan.model_copy(update=changes), shorter)}"]
         changes |= shorter
-    if not changes and not probes and fleet is None:
+    if not (changes or probes or fleet or settings):
         return Adjusted(text, name, notes)
     raw = tomllib.loads(text)
     raw["plan"] = {**raw.get("plan", {}), **changes}
     if fleet is not None:
         raw["fleet"] = fleet_of(fleet).model_dump(exclude_defaults=True)
     raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
+    if settings:
+        notes = [*notes, *_compare_files(raw, study, settings)]
     return Adjusted(tomli_w.dumps(raw), name, notes)
+
+
+def _compare_files(raw: dict[str, Any], study: Study, files: Sequence[Path]) -> Iterator[str]:
+    """Makes settings files the options of a study, as TOML; a sentence on what they replace."""
+    if not names_of(study.subject.kind).file:
+        raise InputError(f"no settings files are read for the subject {study.subject.kind}")
+    codes = [re.sub(r"[^A-Za-z0-9.+-]", "-", path.stem)[:24] for path in files]
+    if len({"as-is", *codes}) <= len(codes):
+        codes = [str(number) for number, _ in enumerate(files, start=1)]
+    levels: dict[str, Any] = {} if files[1:] else {"as-is": {}}
+    raw["question"] = f"Which settings are best: {', '.join((*levels, *map(str, files)))}?"
+    levels |= {code: {"file": str(path.absolute())} for code, path in zip(codes, files, strict=True)}
+    raw["factors"] = {"settings": {"scope": "server", "levels": levels}}
+    raw["exclude"] = []
+    raw["plan"].pop("baseline", None)
+    if study.factors:
+        for (*tables, key), _ in study.workload.idle():
+            # a key that only a factor gave an effect
+            reduce(lambda table, name: table.get(name, {}), tables, raw["workload"]).pop(key, None)
+        yield f"settings files in place of the factors {', '.join(study.factors)}"
 
 
 def _variant(name: str, subject: str | None) -> str:

@@ -35,6 +35,7 @@ _HARMLESS = frozenset(
         "ssl_passphrase_command_supports_reload",
         "passfile",
         "max_password_errors",
+        "max_seeks_for_key",
         "default_password_lifetime",
         "innodb_default_encryption_key_id",
         # names of files and classes

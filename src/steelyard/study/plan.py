@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches
+from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches, settings_of
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting
 from steelyard.study.schema_levels import sql_of
-from steelyard.study.study import Plan, Study
+from steelyard.study.study import Factor, Plan, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
@@ -142,6 +142,18 @@ def _check_number(study: Study) -> None:
             "remove factors or levels, or split the study",
             ("factors",),
         )
+
+
+def differences(name: str, factor: Factor) -> Mapping[str, Mapping[str, Setting]]:
+    """The settings of each level, by its code, without those that all share; switches are on and off."""
+    switches = ("off", "on") if factor.scope in ("server", "session") else (False, True)
+    found: dict[str, dict[str, Setting]] = {
+        code: {key: switches[value] if isinstance(value, bool) else value for key, value in settings.items()}
+        for code, settings in settings_of(name, factor).items()
+    }
+    shared = set[tuple[str, Setting]].intersection(*(set(one.items()) for one in found.values()))
+    own = {code: dict(i for i in one.items() if i not in shared) for code, one in found.items()}
+    return own if any(own.values()) else found
 
 
 def baseline(study: Study, found: Sequence[Option]) -> str:

@@ -1,4 +1,4 @@
-"""Scripts of SQL, as psql and pgbench read them: their commands, and the values that \\set draws.
+"""What the \\set lines of a script of psql or pgbench draw, as generators of a study.
 
 https://www.postgresql.org/docs/current/pgbench.html#PGBENCH-METACOMMANDS
 """
@@ -8,15 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-_TOKEN = re.compile(
-    r"(?P<comment>--[^\n]*|/\*.*?\*/)"
-    r"|(?P<quoted>'(?:[^']|'')*'|\"[^\"]*\"|\$(?P<tag>(?:[A-Za-z_]\w*)?)\$.*?\$(?P=tag)\$)"
-    r"|(?P<end>;)",
-    re.DOTALL,
-)
-_META = re.compile(r"^[ \t]*\\(\w+)([^\n]*)$", re.MULTILINE)
+from steelyard.sql_text import script_of
+
 _SET = re.compile(r"^[ \t]*\\set[ \t]+(\w+)[ \t]+([^\n]+?)[ \t]*$", re.MULTILINE)
 _RANDOM = re.compile(r"(random|random_zipfian)\s*\((.*)\)", re.IGNORECASE)
 _NAME = re.compile(r"(?<!:):([A-Za-z_]\w*)")
@@ -40,48 +35,21 @@ class Variable:
     by_scale: bool
 
 
-@dataclass(frozen=True)
-class Script:
-    """commands: SQL without comments. variables: by name. unknown: meta-commands and lines not understood."""
-
-    commands: Sequence[str]
-    variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
-    unknown: Sequence[str] = ()
-
-
-def script_of(text: str) -> Script:
-    """A script in its parts."""
-    variables: dict[str, Variable] = {}
-    unknown: list[str] = []
+def variables_of(text: str) -> list[Variable]:
+    """Of each `\\set` line that is understood, in their order."""
+    found: dict[str, Variable] = {}
     constants, scaled = {"scale": 1}, {"scale"}
-    for found in _META.finditer(text):
-        line = found[0].strip()
-        variable = _variable(line, constants, scaled)
-        if variable is None:
-            unknown.append(line)
-            continue
-        variables[variable.name] = variable
-        if variable.by_scale:
-            scaled.add(variable.name)
-    return Script(commands_of(_META.sub("", text)), variables, unknown)
-
-
-def commands_of(sql: str) -> list[str]:
-    """The commands of a text, without comments and semicolons."""
-    found: list[str] = [""]
-    before = 0
-    for token in _TOKEN.finditer(sql):
-        found[-1] += sql[before : token.start()] + (token["quoted"] or "")
-        before = token.end()
-        if token["end"]:
-            found.append("")
-    found[-1] += sql[before:]
-    return [command.strip() for command in found if command.strip()]
+    for command in script_of(text):
+        if command.meta and (variable := _variable(f"\\{command.meta} {command.rest}", constants, scaled)):
+            found[variable.name] = variable
+            if variable.by_scale:
+                scaled.add(variable.name)
+    return [*found.values()]
 
 
 def instead_of_set(text: str) -> str:
     """What to write instead of the `\\set` lines of a text; '' where none is understood."""
-    found = script_of(text).variables.values()
+    found = variables_of(text)
     if not found:
         return ""
     generators = ", ".join(f"{variable.name} = {variable.generator}" for variable in found)

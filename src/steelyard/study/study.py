@@ -99,7 +99,8 @@ class Factor(Strict):
     )
     levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(
         min_length=1,
-        description="by code: the value of the setting, or a table of settings; of scope schema: SQL that is"
+        description="by code: the value of the setting, or a table of settings; of scope server also"
+        " {file = 'A.conf'}: a settings file of PostgreSQL or MariaDB; of scope schema: SQL that is"
         " executed after the data are loaded, or {sql_file = 'NAME.sql'}; with `setting`, true or false:"
         " whether SQL of that name of the workload is executed (foreign_keys of order-entry)",
     )

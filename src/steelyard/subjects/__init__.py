@@ -48,15 +48,15 @@ class Server:
 
     protocol: the wire protocol, one of crates/load/src/drivers.rs. socket: the full path of its Unix socket,
     where the name does not follow from host and port. pid: the root process whose CPU counts as the server's,
-    None for a server at an address. roles: root processes of further roles, such as a pooler. dsn: address
-    for the monitors. session: SQL that each client sends after it connects. inspect: SQL by name, sent in
-    each client's session after the load, for numbers that only this session can read. turn_end: SQL that each
-    client sends at the end of a turn, so that the server's counts are complete then. latch_names: names of a
-    process's latches by number; None: the kernel's probes cannot identify its latches. interruption: called
-    after the load; returns a sentence if the server ended, was restarted or recovered from a crash, else ''.
-    number: the number that a SELECT gives in the server's database, by a connection of its own; None: not
-    supported. left_sql: SELECT of the number of connections that it still admits; '': not known.
-    sessions: the sessions whose statement begins with a text, by thread; None: not known.
+    None for a server elsewhere. roles: root processes of further roles, such as a pooler. dsn: address for
+    the monitors. session: SQL that each client sends after it connects. inspect: SQL by name, sent in each
+    client's session after the load, for numbers that only this session can read. turn_end: SQL that each
+    client sends at the end of a turn, so that its counts are complete then. latch_names: names of a process's
+    latches by number; None: the kernel's probes cannot identify its latches. interruption: called after the
+    load; a sentence if the server ended, restarted or recovered from a crash, else ''. number: the number
+    that a SELECT gives in its database, by a connection of its own; None: not supported. left_sql: SELECT of
+    the number of connections that it still admits; '': not known. sessions: those whose statement begins with
+    a text, by thread; None: not known. escapes: a backslash in a text escapes (MySQL).
     """
 
     host: str
@@ -67,6 +67,7 @@ class Server:
     socket: str | None = None
     password: str | None = None
     tls: str = "disable"
+    escapes: bool = True
     ca_file: str | None = None
     pid: int | None = None
     roles: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -85,11 +86,10 @@ class Server:
 class Load:
     """The load of one run: the engine, the server under load, and the clock.
 
-    engine: its name in the lab's registry; plan: additional keys of that engine's plan, beside those of the
-    work and the phases. server: the server under load; None: the measured work runs in process, within the
-    engine. own_clock: times are of the engine's own clock, a simulation's or a guest's, and not comparable
-    with this machine's clock. limit_s: time limit for the engine; None: follows from the phases. facts: of
-    the started subject: version, settings, sources and more.
+    engine: its name in the lab's registry; plan: further keys of that engine's plan. server: the server under
+    load; None: the measured work runs in process, within the engine. own_clock: times are of the engine's own
+    clock, a simulation's or a guest's, and not comparable with this machine's clock. limit_s: time limit for
+    the engine; None: follows from the phases. facts: of the subject: version, settings, sources.
     """
 
     engine: str = "load"
@@ -160,26 +160,26 @@ class Kind:
     name: for messages. make: creates the subject of a study. check: raises InputError for unsupported
     studies, and starts nothing. takes: workloads that it runs. protocol: wire protocol of its servers. lacks:
     keys of [subject] that it does not have, each with a hint. durability_off: settings of `durability =
-    "off"`; none: it has no such choice. scopes: scopes of factors that act on it, each with its settings.
-    checksums: the data checksums of a study's options where they are not each server's own default, as a
-    clause; None: there is no choice. monitors: its default monitors. in_process: whether the measured work
-    runs within the engine, so that the load needs no separate CPUs. turns: whether its options can take turns
-    within a block; its subjects are then SharedSubjects. listens: whether hosts of a fleet can load the
-    servers that the lab starts. why_no_turns: the reason against them, which follows a colon; footprint: what
-    its servers take of memory and disk; None: next to nothing, or none of the lab's. boots_itself: whether it
-    boots kernels itself, instead of this machine. set_up_s: typical length of a run without its phases, on
-    two cores; round_s: of a round of long queries, per unit of scale; run_s: typical length of a whole run
-    that has its own clock. load_statements: SQL and data files that create and fill the tables of a work;
-    None: it has no tables. driver_errors: exceptions of its driver, which make a run void. error_meanings:
-    effect of a server error on the results, by the beginning of its message. statement_errors: patterns of
-    error codes that other values would not avoid (syntax, missing table); (): no answer refuses the study.
-    no_table: codes for a missing table. explain: the prefix that gives a statement's plan, and the column
-    that holds it. wrote: SELECT of a number that grows with each write; rows updated (NULL: not known);
-    inserted (NULL: whether alone is known); deleted; names of what gives other rows for equal values.
-    settles: statement before it, at the end. evicts: whether it drops rows by itself. client: the command
-    for SQL on a server at an address. no_sql: the command that loads a data file which is not SQL; '' for
-    SQL. findings: of the doctor. drivers: whether JDBC drivers can send the statements (workload.driver).
-    sql_monitors: whether monitors can query its servers. latch_program: one whose latches probes identify.
+    "off"`; none: no choice. scopes: scopes of factors that act on it, each with its settings. checksums: the
+    data checksums of a study's options where they are not each server's own default, as a clause; None: no
+    choice. monitors: its default monitors. in_process: whether the measured work runs within the engine, so
+    that the load needs no separate CPUs. turns: whether its options can take turns within a block; its
+    subjects are then SharedSubjects. listens: whether hosts of a fleet can load the servers that the lab
+    starts. why_no_turns: the reason against them, which follows a colon; footprint: what its servers take of
+    memory and disk; None: next to nothing, or none of the lab's. boots_itself: whether it boots kernels
+    itself, instead of this machine. set_up_s: typical length of a run without its phases, on two cores;
+    round_s: of a round of long queries, per unit of scale; run_s: typical length of a whole run that has its
+    own clock. load_statements: SQL and data files that create and fill the tables of a work; None: it has no
+    tables. driver_errors: exceptions of its driver, which make a run void. error_meanings: effect of a server
+    error on the results, by the beginning of its message. statement_errors: patterns of error codes that
+    other values would not avoid (syntax, missing table); (): no answer refuses the study. no_table: codes for
+    a missing table. explain: the prefix that gives a statement's plan, and the column that holds it. wrote:
+    SELECT of a number that grows with each write; rows updated (NULL: not known); inserted (NULL: whether
+    alone is known); deleted; names of what gives other rows for equal values. settles: statement before it,
+    at the end. evicts: whether it drops rows by itself. client: the command for SQL on a server at an
+    address. no_sql: the command that loads a data file which is not SQL; '' for SQL. findings: of the doctor.
+    drivers: whether JDBC drivers can send the statements (workload.driver). sql_monitors: whether monitors
+    can query its servers. latch_program: one whose latches probes identify.
     """
 
     name: str

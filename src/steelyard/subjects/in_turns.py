@@ -38,8 +38,9 @@ def servers_of(study: Study, options: Sequence[Option], wrote: bool = False) -> 
     """The number of each option's server in turns, from 0, by label: as `distinct_servers`, but where options
     write (wrote: the trial found it) each has its own. On shared data the second finds what the first left.
     """
-    own = kind_of(study).footprint is not None and study.subject.dsn is None
-    if own and (wrote or written(work_of(option.workload) for option in options)):
+    kind = kind_of(study)
+    own = kind.footprint is not None and study.subject.dsn is None
+    if own and (wrote or written((work_of(option.workload) for option in options), kind.protocol)):
         return {option.label: number for number, option in enumerate(options)}
     return distinct_servers(options)
 
@@ -122,7 +123,9 @@ def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> It
 def _of_host(options: Sequence[Option]) -> Iterator[str]:
     """Settings of the machine that cannot change between two turns."""
     for key in sorted({key for option in options for key in option.host}):
-        if len({option.host.get(key) for option in options}) > 1 and (why := lasting(key)):
+        if key in ("server.cpu_quota", "engine.cpu_quota"):
+            yield f"{key} counts in periods of 100 ms, and a role that waits for its turn saves its share"
+        elif len({option.host.get(key) for option in options}) > 1 and (why := lasting(key)):
             yield f"{key} differs between options and {why}"
 
 

@@ -32,6 +32,8 @@ _SET = {
 # jdbc:oracle:thin:@//db.example:1521/sales, jdbc:sqlserver://db.example:1433;..., jdbc:jtds:sybase://db:5000
 _HOST = re.compile(r"(?:@|//)+([^:/;?@]+)(?::(\d+))?")
 
+# databases in the process that connects, in memory or in files
+_EMBEDDED = re.compile(r"jdbc:(h2|hsqldb|derby|sqlite):(?!//|(tcp|ssl|hsqls?|https?):)")
 # a second process that connects to these finds an empty database
 _IN_MEMORY = re.compile(r":mem(ory)?:")
 
@@ -39,7 +41,7 @@ _IN_MEMORY = re.compile(r":mem(ory)?:")
 def check(study: Study, options: Sequence[Option]) -> None:
     """Raises InputError for an option without a URL or a driver, and for data that a driver cannot load."""
     for option in options:
-        if driven(option) is None:
+        if (workload := driven(option)) is None:
             hint = 'driver = "GROUP:ARTIFACT:VERSION" by Maven, or the path of a jar'
             raise InputError("the subject jdbc needs workload.driver in every option", hint, ("workload",))
         if not (url := _url(study, option)):
@@ -58,6 +60,12 @@ def check(study: Study, options: Sequence[Option]) -> None:
                 "monitors by SQL: a database in the load engine's process has no second connection",
                 "start the database's own server (H2: org.h2.tools.Server -tcp) and give its URL",
                 ("monitors", *study.sql_monitors)[:2],
+            )
+        if work_of(option.workload).script and IN_PROCESS not in url and _EMBEDDED.match(url):
+            raise InputError(
+                f"{url}: schema_sql is run only in a database of the lab's own, whose URL has {IN_PROCESS}",
+                f"write jdbc:h2:{IN_PROCESS}/NAME, or leave schema_sql out: the database is used as it is",
+                ("workload", "driver_url") if workload.driver_url else ("subject", "dsn"),
             )
     work = work_of(study.workload)
     if work.data is not None or work.directory is not None:

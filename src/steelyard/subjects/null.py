@@ -99,10 +99,7 @@ class Null:
         """Ends the stub; it keeps no log."""
         if self._server is not None:
             end_marked(self._mark)
-            self._server.wait()
-            for stream in (self._server.stdout, self._server.stderr):
-                if stream is not None:
-                    stream.close()
+            self._server.communicate()
             self._server = None
             self._bench.guard.forget(self._promise)
         return ""

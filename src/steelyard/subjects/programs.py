@@ -22,7 +22,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
-from steelyard.study.workloads.program import FILLED, ProgramWorkload, filled, names_in
+from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 
 _PLACEMENTS = ("default", "set")
@@ -38,6 +38,17 @@ def check(study: Study, options: Sequence[Option]) -> None:
     for option in options:
         _check_fit(study, option)
         _check_programs(option)
+        workload = _program(option)
+        for at, unit, better in (
+            ((), workload.score_unit, workload.better),
+            *((("scores", name), each.unit, each.better) for name, each in workload.scores.items()),
+        ):
+            if not (better or better_by(unit)):
+                raise InputError(
+                    f'unit "{unit}" is neither a time nor a rate: nothing says which score wins',
+                    'add better = "higher" or better = "lower"',
+                    ("workload", *at, "unit"),
+                )
     if "share" in study.subject.settings and all(_settings(o)["placement"] != "set" for o in options):
         raise InputError(
             "has no effect: no option has placement 'set'", "leave it out", ("subject", "settings", "share")
@@ -66,6 +77,7 @@ class Command:
             self._prepared = True
         program = self._found(workload.command[0])
         plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
+        plan["unit"] = workload.score_unit
         points = [
             self._instances(workload, option, instances) for instances in self._bench.study.plan.clients
         ]

@@ -10,11 +10,12 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
+from steelyard.study.setting_names import folded, names_of
 from steelyard.study.study import Scope, Study
 from steelyard.subjects import Load, SubjectFailed
 
 # of a server that ends at a name that it does not have
-_UNKNOWN = re.compile("unrecognized|unknown|ambiguous|bad directive|it has nothing", re.IGNORECASE)
+_UNKNOWN = re.compile("unrecognized|unknown|ambiguous|bad directive|it has nothing|no setting", re.IGNORECASE)
 
 
 class SettingsRefused(SubjectFailed):
@@ -54,18 +55,20 @@ def accepted(
         except InputError as error:
             errors.append(error)
             break
-    known = {_folded(name) for name in load.facts.get("settings", {})} if load else set[str]()
+    known = {folded(name) for name in load.facts.get("settings", {})} if load else set[str]()
+    removed = names_of(study.subject.kind).removed
     for (scope, name), words in refused.items():
-        if (
-            known
-            and scope == "server"
-            and _UNKNOWN.search(words)
-            and _folded(name) not in known
-            and "." not in name
-        ):
-            words = f"this server has no setting {name}{nearest(_folded(name), known)}"
+        instead = ""
+        if scope == "server" and _UNKNOWN.search(words):
+            if instead := removed.get(folded(name), ""):
+                words = f"this server has no setting {name}"
+            elif known and folded(name) not in known and "." not in name:
+                words = f"this server has no setting {name}{nearest(folded(name), known)}"
+        hint = "leave it out" + (instead and f": {instead}")
+        if "has no setting" not in words:
+            hint = "give a value that this server takes, or leave it out"
         at = place_of_setting(study, option.levels, scope, name)
-        errors.append(InputError(f"option {option.label}: {words}", at=at))
+        errors.append(InputError(f"option {option.label}: {words}", hint, at))
     return load, errors
 
 
@@ -78,9 +81,9 @@ def refuse_others(
     """Raises SettingsRefused for settings that a program does not show as requested."""
     refused: dict[str, str] = {}
     for name, value in requested.items():
-        has = shown.get(_folded(name), shown.get(name.lower()))
+        has = shown.get(folded(name), shown.get(name.lower()))
         if has is None:
-            refused[name] = f"{program} has no setting {name}{nearest(_folded(name), shown)}"
+            refused[name] = f"{program} has no setting {name}{nearest(folded(name), shown)}"
         elif not is_same(name, value, has):
             refused[name] = f"{program} did not take {name} = {value}: it has {has}"
     if refused:
@@ -93,15 +96,16 @@ def _blamed(failure: SubjectFailed, option: Option) -> dict[tuple[Scope, str], s
     if isinstance(failure, SettingsRefused):
         given = option.server if failure.scope == "server" else option.session
         return {(failure.scope, name): text for name, text in failure.sentences.items() if name in given}
-    named = [name for name, value in option.server.items() if _names(words, name) or f'"{value}"' in words]
+    quoted = set(re.findall(r"""["']([^"']+)["']""", words))
+    named = [
+        name
+        for name, value in option.server.items()
+        if _names(words, name) or not quoted.isdisjoint(re.split(r"[\s,]+", str(value)))
+    ]
     # a hint may name others as well
     return {("server", name): words for name in named[:1]}
 
 
 def _names(text: str, setting: str) -> bool:
-    pattern = _folded(setting.rpartition(".")[2]).replace("_", "[-_]")
+    pattern = folded(setting.rpartition(".")[2]).replace("_", "[-_]")
     return re.search(rf"(?<!\w)(?<!\w-){pattern}(?![\w-])", text, re.IGNORECASE) is not None
-
-
-def _folded(name: str) -> str:
-    return name.replace("-", "_").lower()

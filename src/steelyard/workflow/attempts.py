@@ -60,10 +60,14 @@ def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:
             f"{bundle.path}: the study was edited since the start; runs of two studies cannot be mixed",
             "start a new bundle with `steelyard run`, or resume the bundle without naming the study",
         )
-    if changed := changed_files(bundle.head, prepared.files):
+    programs = prepared.programs()
+    known: Mapping[str, str] = bundle.environment.get("programs", [{}])[-1]
+    edited = [name for name in known if programs.get(name) != known[name]]
+    if changed := [*changed_files(bundle.head, prepared.files), *edited]:
         raise InputError(
             f"{bundle.path}: {', '.join(changed)} changed since the study began",
-            "start it anew with `steelyard run`, or resume the bundle without naming the study",
+            "start it anew with `steelyard run`, or restore programs and resume the bundle without naming the"
+            " study",
         )
     labels = [option["label"] for option in bundle.head["options"]]
     if labels != [option.label for option in prepared.options]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.host.processes.confinement import unconfined
+from steelyard.lab.machine.inherited import inherited
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.report.terminal.plan import Expected
 from steelyard.subjects import kind_of
@@ -22,17 +23,17 @@ def expectation(prepared: PreparedStudy) -> Expected:
     busy = "" if study.workload.simulated else busy_machine()
     expected_now_s = expected_s(prepared, slowdown() if busy else 1.0)
     checksums = kind_of(study).checksums
+    named = written((work_of(o.workload) for o in prepared.options), kind_of(study).protocol).values()
     return Expected(
         expected_now_s,
         redo_s,
         prepared.one_after_another,
         _servers(prepared),
         prepared.refused,
+        [] if study.workload.simulated else inherited(),
         busy,
         held="" if checksums is None else checksums(study, prepared.options),
-        writes=", ".join(written(work_of(option.workload) for option in prepared.options).values())
-        if study.subject.writes
-        else "",
+        writes=", ".join(named) if study.subject.writes else "",
         folders=folders_of(study, prepared.options),
         unconfined=unconfined() if kind_of(study).listens and not study.subject.dsn else "",
         unverified=[

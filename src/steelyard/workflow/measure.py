@@ -180,6 +180,7 @@ def _run_blocks(
     """attempts: of each block that is not new."""
     admit = partial(refuse_other_server, writer.path)
     tried: dict[str, Columns] = {}
+    programs = prepared.programs()
 
     def rehearsed(found: Findings) -> None:
         tried.update(found.tables)
@@ -206,6 +207,11 @@ def _run_blocks(
                 with interrupts.held():
                     _keep(writer, run, prepared.refused, tried)
                     tried = {}
+                    if programs:
+                        # what a run has changed, the program itself writes
+                        same = programs.items() & prepared.programs().items()
+                        writer.add_to_environment("programs", dict(same))
+                        programs = {}
                     progress.run_ended(run.slot.option.label, run.slot.block, run.tps, run.status)
                 if run.status == "disturbed" and not disturbed:
                     # at the end of the study: what disturbed it may have ended by then

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
+from steelyard.study.passwords import in_environment, variables
 from steelyard.study.study import Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import kind_of
@@ -32,11 +33,13 @@ def needs_of(text: str, origin: str) -> Needs:
     needs = ", ".join(_needs(study, any(option.host for option in options)))
     try:
         prepared = PreparedStudy.of(text, origin)
+        unset = [name for name in sorted(variables(study)) if in_environment(name) is None]
     except InputError as error:
         # the place in the study file says nothing to a reader of the list
         cause = re.sub(rf"^{re.escape(origin)}:\d+: \S+: ", "", str(error))
         return Needs(len(options), needs, missing=(f"{cause} ({error.hint})" if error.hint else cause,))
-    return Needs(len(options), needs, expected_s(prepared), tuple(prepared.refused))
+    missing = (*prepared.refused, *(f"the environment variable {name} is not set" for name in unset))
+    return Needs(len(options), needs, expected_s(prepared), missing)
 
 
 def _needs(study: Study, host: bool) -> list[str]:
@@ -50,8 +53,10 @@ def _needs(study: Study, host: bool) -> list[str]:
 
 
 def _program(study: Study) -> str:
-    """The program to install; `nothing` where the lab itself holds the subject."""
+    """The program to install, or an address; `nothing` where the lab itself holds the subject."""
     if isinstance(study.workload, ProgramWorkload):
         return study.workload.command[0]
+    if study.subject.dsn is not None:
+        return "an address"
     kind = kind_of(study)
     return "nothing" if "bindir" in kind.lacks else kind.name

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard.bundle.storage.study_files import checksum
 from steelyard.lab.machine.refused_settings import permitted
 from steelyard.lab.turns.schedule import overhead_s
 from steelyard.monitors import MONITORS
@@ -13,7 +15,7 @@ from steelyard.monitors.sql.queries import queries_of
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import check_effects, statements_located
-from steelyard.study.files import StudyFiles, named_files
+from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import Option, Slot, blocks, redone_blocks_max, with_absent_arguments
@@ -37,7 +39,8 @@ class PreparedStudy:
 
     one_after_another: why the options of a block do not take turns; '' where they do.
     refused: host settings of the study that this machine refuses, one sentence per setting. files: those
-    that the study names, by the name that it gives them. folder: that of the study file.
+    that the study names, by the name that it gives them, and of settings the text that counts. left_out: a
+    sentence per line of a settings file that is the lab's. folder: that of the study file.
     """
 
     study: Study
@@ -47,13 +50,25 @@ class PreparedStudy:
     blocks: Sequence[Sequence[Slot]]
     refused: Sequence[str] = ()
     one_after_another: str = ""
-    files: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    files: Mapping[str, Path | str] = field(default_factory=dict[str, Path | str])
     folder: Path = Path()
+    left_out: Sequence[str] = ()
 
     @property
     def boots(self) -> bool:
         """Whether options need this machine booted with kernels or command lines of their own."""
         return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
+
+    def programs(self) -> dict[str, str]:
+        """Checksum of each file that a command names as seen from the study's folder, by that name."""
+        return {
+            word: checksum(place)
+            for option in self.options
+            if isinstance(option.workload, ProgramWorkload)
+            for word in option.workload.words
+            # a word may be too long for a name, where Path raises
+            if os.path.isfile(place := self.folder / word.rpartition("=")[2])  # noqa: PTH113
+        }
 
     @property
     def run_s(self) -> float | None:
@@ -109,9 +124,15 @@ class PreparedStudy:
                 found = with_absent_arguments(found)
             found, refused = permitted(study, found)
             order = list(blocks(study, found, boots_apart))
-            named = {name: files.place(name) for _, name in named_files(toml_of(text, origin))}
+            raw = toml_of(text, origin)
+            named: dict[str, Path | str] = {name: files.place(name) for _, name in named_files(raw)}
+            settings = settings_files(raw, files)
+            named |= {name: one.text for name, one in settings.items()}
             obstacle = why_one_after_another(study, found)
-            prepared = cls(study, text, origin, found, order, refused, obstacle, named, files.folder)
+            left_out = [line for one in settings.values() for line in one.left_out]
+            prepared = cls(
+                study, text, origin, found, order, refused, obstacle, named, files.folder, left_out
+            )
             if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:
                 raise InputError(
                     "has no effect: disturbed runs are recognised only with the monitors host and processes,"

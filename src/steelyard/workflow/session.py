@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from steelyard.analysis.verdict.crash import at_risk
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import refuse_existing
 from steelyard.host.processes.signals import Interrupts
@@ -71,7 +72,7 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
 
 def _print_plan(prepared: PreparedStudy, notes: Iterable[str]) -> None:
     print_plan(prepared.study, prepared.options, expectation(prepared), Console(stderr=True))
-    for note in notes:
+    for note in filter(None, dict.fromkeys((*prepared.left_out, *at_risk(prepared.options), *notes))):
         say(note)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,10 @@ def show(
     series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
     judgement = judge(evidence)
+    for other, (_, curves) in zip(others, overlays, strict=True):
+        if other in overlay and not (judgement.scaling and curves):
+            hint = "leave it out; `steelyard compare` compares two bundles at any load points"
+            raise InputError(f"--overlay {other}: no curves without two load points in both bundles", hint)
     # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
     beside = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
     about = about_bundle(
@@ -69,8 +74,9 @@ def show(
     presented = present(judgement, series, about, overlays)
     console = Console()
     if form == "terminal":
-        # first, because writing the page takes seconds
-        print_verdict(presented, console)
+        # first, because writing the page takes seconds; a reader that has gone (| head) still gets the page
+        with suppress(SystemExit):
+            print_verdict(presented, console)
     try:
         # drawing is native code, which Ctrl-C does not interrupt: it may outlive this call
         within(_DRAWING_S, "drawing the report", partial(write_report, page, presented))

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
+from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.plan import Option
-from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
 from steelyard.workloads import Scripted, Work
 
@@ -102,12 +102,16 @@ def check_division(study: Study, option: Option, work: Work, target: Mapping[str
         raise InputError(f"option {option.label}: {cause}", hint, ("fleet", "hosts")) from None
 
 
+def counts(sql: str, protocol: str) -> bool:
+    """Whether its executions return or change a number of rows."""
+    return not all(map(_UNCOUNTED.match, commands_of(sql, protocol)))
+
+
 def _texts(work: Work) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             **statement.model_dump(include={"sql", "parameters"}),
-            "counts": not all(map(_UNCOUNTED.match, commands_of(statement.sql))),
             **({"captured": work.captured[name]} if name in work.captured else {}),
         }
         for name, statement in work.statements.items()

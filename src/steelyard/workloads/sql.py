@@ -11,6 +11,8 @@ from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Work
 
+_DIALECTS = ("postgresql", "mysql", "standard")
+
 
 def sql(workload: StatementWorkload) -> Work:
     """The work of [workload.statements] and [workload.transactions]. Raises InputError."""
@@ -78,8 +80,11 @@ def _check_parameters(name: str, statement: Statement, users: Mapping[str, Trans
     Each generator of the statement needs its `:name`; the engine checks those of transactions.
     """
     at = ("workload", "statements", name)
-    named = _core.statement_parameters(statement.sql)
-    for parameter in named:
+    # the server's dialect is not known here: the load engine checks by it
+    named = [_core.statement_parameters(statement.sql, dialect) for dialect in _DIALECTS]
+    for parameter in named[0]:
+        if not all(parameter in others for others in named):
+            continue
         without = [key for key, transaction in users.items() if parameter not in transaction.values]
         if parameter in statement.parameters or (users and not without):
             continue
@@ -93,9 +98,9 @@ def _check_parameters(name: str, statement: Statement, users: Mapping[str, Trans
             (*at, "sql"),
         )
     for parameter in statement.parameters:
-        if parameter not in named:
+        if not any(parameter in others for others in named):
             raise InputError(
-                f"the SQL has no :{parameter}{nearest(parameter, named)}",
+                f"the SQL has no :{parameter}{nearest(parameter, named[0])}",
                 at=(*at, "parameters", parameter),
             )
 

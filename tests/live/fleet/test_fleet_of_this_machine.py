@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from fleet_hosts import LAB, Fleet, Loopback, brought_up, until
@@ -31,6 +35,29 @@ def test_check_finds_the_hosts_alike(made: Fleet) -> None:
     for host in found.values():
         # they have the lab's own clock
         assert abs(host["offset_ms"]) <= host["bound_ms"] and host["version"] == __version__
+
+
+def test_no_http_server_of_the_fleet_listens_beyond_this_machine(made: Fleet) -> None:
+    pids = {made.up.pid, *map(made.worker, LOADS)}
+    inodes = {str(handle.readlink()) for pid in pids for handle in Path(f"/proc/{pid}/fd").iterdir()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes]
+    # each of the three has its TLS server and an HTTP server
+    assert len(listening) == 6
+    for place in listening:
+        address, port = place.split(":")
+        # bytes of the address in the machine's order
+        assert address.endswith("7F"), place
+        own = ".".join(str(int(address[at : at + 2], 16)) for at in (6, 4, 2, 0))
+        with suppress(OSError), urlopen(f"http://{own}:{int(port, 16)}/health", timeout=5) as answer:
+            raise AssertionError(answer.read())
+
+
+def test_the_scratch_of_a_fleet_lies_in_its_own_folder(made: Fleet) -> None:
+    (own,) = Path(tempfile.gettempdir()).glob(f"steelyard-fleet-{made.up.pid}-*/dask-scratch-space")
+    # the session looks for what it leaves
+    assert any(own.iterdir())
+    assert not Path(tempfile.gettempdir(), "dask-scratch-space").exists()
 
 
 def test_a_study_is_divided_among_the_hosts_and_merged(made: Fleet) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.processes import ProcessMonitor
+from steelyard.monitors.system.procfs import shared_budget
 
 # A child obeys lines on its input and answers each with one on its output.
 CHILD = """
@@ -35,13 +36,18 @@ for line in sys.stdin:
                 burn(0.03)
                 os._exit(0)
             os.waitpid(pid, 0)
-    elif word == "fork":  # one child that stays
+    elif word == "fork":  # one child that stays, answered when it has burnt
+        done, ended = os.pipe()
         pid = os.fork()
         if not pid:
             burn(float(rest))
+            os.close(ended)
             time.sleep(60)
             os._exit(0)
         kids.append(pid)
+        os.close(ended)
+        os.read(done, 1)
+        os.close(done)
     elif word == "reap":
         pid = kids.pop()
         os.kill(pid, 9)
@@ -236,6 +242,34 @@ def test_few_open_files_give_the_same_figures(child, opened):
     stable = ("cpu_ns_total", "slices_total", "threads", "processes", "memory_private_bytes")
     a, b = read(kept), read(reopened)
     assert {m: a["server", m] for m in stable} == {m: b["server", m] for m in stable}
+
+
+def test_a_process_that_has_not_run_costs_one_read(child, opened):
+    def reads() -> int:
+        return int(Path("/proc/self/io").read_text().split("syscr: ")[1].split()[0])
+
+    for _ in range(20):
+        child.tell("fork 0")
+    time.sleep(0.2)
+    monitor = opened(ProcessMonitor(), Target(pids={"server": child.pid}))
+    before = read(monitor)
+    read(monitor)
+    began = reads()
+    after = read(monitor)
+    assert reads() - began < 2 * 21
+    assert after == before and after["server", "processes"] == 21
+    child.tell("fork 0.1")
+    time.sleep(0.2)
+    assert read(monitor)["server", "processes"] == 22
+    assert cpu_s(monitor) - after["server", "cpu_ns_total"] / 1e9 > 0.09
+
+
+def test_monitors_of_options_in_turns_share_one_bound_of_open_files(child, opened):
+    left, files = shared_budget().left, len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(4):
+        opened(ProcessMonitor(), Target(pids={"server": child.pid}))
+    held = len(list(Path("/proc/self/fd").iterdir())) - files
+    assert held >= 4 and shared_budget().left == left - held
 
 
 def test_a_process_that_is_not_there_is_unavailable(child):

@@ -49,8 +49,8 @@ def test_the_sets_of_postgresql_count_what_its_monitor_counts(server: Server) ->
     ]
     native, database, wal = grown
     assert database["rows_written_total"] == native["rows_written_total"] == 2000
-    # each monitor's reading is a transaction as well
-    assert database["commits_total"] == pytest.approx(native["commits_total"], abs=10)
+    # each monitor's reading is a transaction as well, and a session publishes its commits up to 1 s late
+    assert database["commits_total"] == pytest.approx(native["commits_total"], abs=30)
     assert wal["wal_bytes_total"] == pytest.approx(native["bytes_total"], rel=0.01, abs=20_000)
 
 

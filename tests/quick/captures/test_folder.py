@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from postgres_logs import as_csv, record
 
 from steelyard.captures.folder import write_folder
+from steelyard.captures.write import capture
 from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.replay import ReplayWorkload
@@ -118,3 +120,30 @@ def test_the_built_in_study_has_its_capture_beside_it() -> None:
     header = read_capture(Path(workload.capture))
     assert header.duration_s < 8
     assert sum(len(one) for one in sessions(Path(workload.capture))) == header.events
+
+
+def test_a_statement_too_long_to_read_is_left_out_and_counted(tmp_path: Path) -> None:
+    rows = f"insert into t values {'(1),' * (13 << 20)}(1)"
+    file = log(tmp_path, "select 1", rows, "select 2")
+    run = CliRunner().invoke(cli, ["capture-load", str(file), "-o", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    assert ": 2 statements, 1 class" in run.output
+    assert "left out: 1 statements longer than 4 MiB" in run.output
+
+
+def test_a_statement_of_a_million_lines_is_read(tmp_path: Path) -> None:
+    head = "261122 23:22:4{}\t     3 Query\tselect {}\n"
+    text = head.format(7, 1) + "\n" * 1_000_000 + head.format(9, 2)
+    (tmp_path / "general.log").write_text(text)
+    header = capture([tmp_path / "general.log"], tmp_path / "c")
+    assert header.events == 2
+
+
+@pytest.mark.parametrize("deep", ["[", '{"a":', '[{"a":'])
+def test_json_nested_too_deeply_is_named_by_file_and_line(tmp_path: Path, deep: str) -> None:
+    file = tmp_path / "log.json"
+    first = json.dumps(record(1, "duration: 1 ms  statement: select 1"))
+    file.write_text(f'{first}\n{{"timestamp": {deep * 100_000}\n')
+    run = CliRunner().invoke(cli, ["capture-load", str(file), "-o", str(tmp_path / "out")])
+    assert isinstance(run.exception, InputError)
+    assert str(run.exception).startswith(f"{file}:2: no record of PostgreSQL jsonlog: ")

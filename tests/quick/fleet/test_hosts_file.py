@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from steelyard import __version__
 from steelyard.fleet.check import refuse_unlike
+from steelyard.fleet.connection import Connection
 from steelyard.study.errors import InputError
 from steelyard.study.fleet_file import fleet_of
 from steelyard.study.overrides import adjusted
@@ -108,3 +111,24 @@ def test_hosts_of_another_version_are_refused_by_name() -> None:
     refuse_unlike({"load1": {"version": __version__}})
     with pytest.raises(InputError, match=r"0\.0\.1 on load2"):
         refuse_unlike({"load1": {"version": __version__}, "load2": {"version": "0.0.1"}})
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "one.example", "::"])
+def test_a_fleet_without_encryption_is_refused_beyond_this_machine(hosts: Path, address: str) -> None:
+    own = f"[fleet]\ntls = false\n{HOSTS}"
+    hosts.write_text(own.replace("one.example", address))
+    with pytest.raises(InputError, match=f"tls = false at {address}: whoever reaches it could run any"):
+        fleet_of(hosts)
+    for here in ("localhost", "::1"):
+        hosts.write_text(own.replace("one.example", here))
+        assert not fleet_of(hosts).tls
+
+
+def test_a_scheduler_elsewhere_is_not_reached_without_encryption(hosts: Path) -> None:
+    hosts.write_text(f"[fleet]\ntls = false\n{HOSTS}".replace("one.example", "127.0.0.3"))
+    folder = hosts.parent / "fleet"
+    folder.mkdir()
+    for host, refused in (("127.0.0.1", False), ("[::1]", False), ("192.0.2.1", True), ("0.0.0.0", True)):
+        (folder / "scheduler.json").write_text(json.dumps({"address": f"tcp://{host}:8786"}))
+        with pytest.raises(InputError, match=r"tls = false at") if refused else nullcontext():
+            Connection.of(fleet_of(hosts), folder)

@@ -16,8 +16,7 @@ from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
 from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
-from steelyard.run_tables.schema import BY_NAME
-from steelyard.run_tables.table import Column, Table
+from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 
 def test_what_is_declared_is_defined() -> None:

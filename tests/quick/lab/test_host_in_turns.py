@@ -106,6 +106,9 @@ def test_a_change_between_turns_takes_less_than_a_millisecond_of_cpu(files: dict
         ("A = { engine.nice = 3 }\nB = { engine.nice = 5 }", "", ""),
         ("A = { server.cpu_weight = 100 }\nB = { server.cpu_weight = 10 }", "", ""),
         ("A = { sysctl.kernel.sched_autogroup_enabled = 0 }\nB = {}", "", ""),
+        ("A = { server.cpu_quota = 1 }\nB = { server.cpu_quota = 0.5 }", "", "in periods of 100 ms"),
+        ("A = { server.slice_ms = 3 }\nB = {}", "engine.cpu_quota = 0.5", "in periods of 100 ms"),
+        ("A = { server.slice_ms = 3 }\nB = {}", "hogs.count = 1\nhogs.cpu_quota = 0.5", ""),
         (
             "A = { hogs.count = 1 }\nB = { hogs.count = 2 }",
             "",

@@ -30,7 +30,8 @@ def test_every_declaration_is_whole(name: str) -> None:
         assert metric.meaning and metric.meaning[0].isupper() and not metric.meaning.endswith(".")
         # the unit stands last, where it is found
         assert metric.unit or not {"ns", "bytes", "us", "ms"} & set(metric.name.split("_"))
-    assert parsed({name: as_json(metrics)}) == {name: metrics}
+    of_another_version = [{**metric, "from_another_version": 1} for metric in as_json(metrics)]
+    assert parsed({name: as_json(metrics)}) == parsed({name: of_another_version}) == {name: metrics}
 
 
 def test_a_cost_has_one_name_and_the_unit_that_its_name_says() -> None:

@@ -86,7 +86,7 @@ def test_one_run_of_each_gives_a_ratio_and_names_what_is_missing(tmp_path: Path)
     ).verdict
     assert verdict.winner is None
     assert "ratio of 2.000" in verdict.interval and "no interval" in verdict.interval
-    assert "more runs of each are missing" in verdict.consequence
+    assert verdict.headline.startswith("Measured once") and "more runs" in verdict.consequence
 
 
 def test_one_option_alone_is_a_recording(tmp_path: Path) -> None:
@@ -171,6 +171,16 @@ def test_two_clocks_are_not_mixed_unless_the_offset_is_known(tmp_path: Path) -> 
     found = imported(tmp_path, str(tmp_path / "schedule.toml"))
     rows = found.duckdb.execute("select distinct run from samples where monitor = 'system-vmstat'").fetchall()
     assert rows == [(1,)]
+
+
+def test_a_time_without_a_zone_is_shown_without_one(tmp_path: Path) -> None:
+    files(tmp_path, {"vmstat.txt": layouts.VMSTAT, "r/pgbench_log.1": layouts.PGBENCH_LOG})
+    for names, zone in (("vmstat.txt", ", local time of the recording"), ("r/*", " UTC")):
+        found = imported(tmp_path / names[0], "--option", f"A={tmp_path}/{names}")
+        CliRunner().invoke(cli, ["report", str(found.path)])
+        page = (found.path / "report.html").read_text()
+        shown = re.findall(r"<time datetime=[^>]+>\d+ \w+ \d+, \d\d:\d\d([^<]*)</time>", page)
+        assert shown == [zone]
 
 
 def test_a_clock_that_is_ahead_is_set_back(tmp_path: Path) -> None:

@@ -105,3 +105,11 @@ def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) ->
     assert figure.table.rows == (("RC, RC latch", "12", *told),)
     assert "8 children" in render(present(replace(judgement, what_if=(asked,)), series, about))
     assert "latch-alternatives" not in drawn(case("t2"))
+
+
+def test_curves_of_many_options_have_no_bands_and_their_caption_names_none() -> None:
+    factors = {"f": {f"A{n}": 0.01 * n for n in range(6)}, "g": {f"B{n}": 0.1 * n for n in range(4)}}
+    many = builders.build("many", factors, baseline="", clients=(2, 8))
+    few = builders.build("few", {"g": factors["g"]}, baseline="", clients=(2, 8))
+    captions = [drawn(case)["scaling"].caption for case in (many, few)]
+    assert ["band" in caption for caption in captions] == [False, True]

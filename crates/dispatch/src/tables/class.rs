@@ -26,11 +26,11 @@ pub struct Tables {
 
 impl Tables {
     pub fn new(ts: TsTable, rt: &QuantumTable, fx: &QuantumTable, hz: u32) -> Self {
-        let in_ticks = |quantum_ms: u32| i32::try_from(ticks(quantum_ms, hz)).unwrap_or(i32::MAX);
+        let in_ticks = |quantum_ns: u64| i32::try_from(ticks(quantum_ns, hz)).unwrap_or(i32::MAX);
         Self {
-            ts_ticks: ts.0.iter().map(|row| in_ticks(row.quantum_ms)).collect(),
-            rt_ticks: rt.0.iter().map(|quantum_ms| in_ticks(*quantum_ms)).collect(),
-            fx_ticks: fx.0.iter().map(|quantum_ms| in_ticks(*quantum_ms)).collect(),
+            ts_ticks: ts.0.iter().map(|row| in_ticks(row.quantum_ns)).collect(),
+            rt_ticks: rt.0.iter().map(|quantum_ns| in_ticks(*quantum_ns)).collect(),
+            fx_ticks: fx.0.iter().map(|quantum_ns| in_ticks(*quantum_ns)).collect(),
             ts,
         }
     }

@@ -7,10 +7,10 @@ use std::fmt::Write;
 use super::{FX_LEVELS, LEVELS, QuantumTable, TsRow, TsTable};
 use crate::error::TableError;
 
-/// Milliseconds in a second: the resolution in which tables are printed.
-const RES: u64 = 1000;
-const TS_HEADER: &str = "# Time Sharing Dispatcher Configuration\nRES=1000\n\n\
-                         # ts_quantum  ts_tqexp  ts_slpret  ts_maxwait ts_lwait  PRIORITY LEVEL\n";
+const NS: u64 = 1_000_000_000;
+/// An endless quantum in the kernel's headers: `RT_TQINF`, `FX_TQINF`.
+const ENDLESS: i64 = -2;
+const TS_HEADER: &str = "# ts_quantum  ts_tqexp  ts_slpret  ts_maxwait ts_lwait  PRIORITY LEVEL\n";
 
 /// Reads a table of TS or IA.
 pub fn parse_ts(text: &str) -> Result<TsTable, TableError> {
@@ -20,7 +20,7 @@ pub fn parse_ts(text: &str) -> Result<TsTable, TableError> {
         let [quantum, tqexp, slpret, maxwait, lwait] =
             values(line, row, ["ts_quantum", "ts_tqexp", "ts_slpret", "ts_maxwait", "ts_lwait"])?;
         levels.push(TsRow {
-            quantum_ms: quantum_ms(line, quantum, res)?,
+            quantum_ns: quantum_ns(line, quantum, res)?,
             tqexp: level(line, "ts_tqexp", tqexp)?,
             slpret: level(line, "ts_slpret", slpret)?,
             maxwait_s: u32::try_from(maxwait)
@@ -46,7 +46,7 @@ fn parse_quanta(text: &str, count: usize, name: &str) -> Result<QuantumTable, Ta
     let Data { res, rows } = data(text, count)?;
     let quanta = rows.into_iter().map(|(line, row)| {
         let [quantum] = values(line, row, [name])?;
-        quantum_ms(line, quantum, res)
+        quantum_ns(line, quantum, res)
     });
     Ok(QuantumTable(quanta.collect::<Result<_, _>>()?))
 }
@@ -110,18 +110,21 @@ fn values<const N: usize>(line: usize, row: &str, names: [&str; N]) -> Result<[i
     }
 }
 
-/// A quantum in units of 1/res s; whole milliseconds are kept, finer ones round up.
-fn quantum_ms(line: usize, quantum: i64, res: u64) -> Result<u32, TableError> {
+/// A quantum in units of 1/res s.
+fn quantum_ns(line: usize, quantum: i64, res: u64) -> Result<u64, TableError> {
     u64::try_from(quantum)
         .ok()
         .filter(|quantum| *quantum > 0)
-        .and_then(|quantum| u32::try_from(quantum.checked_mul(RES)?.div_ceil(res)).ok())
-        .filter(|quantum_ms| *quantum_ms <= 1_000_000_000)
+        // rounded down: the next ns could be one of the next tick
+        .and_then(|quantum| u64::try_from(u128::from(quantum) * u128::from(NS) / u128::from(res)).ok())
+        .filter(|quantum_ns| *quantum_ns <= 1_000_000 * NS)
         .ok_or_else(|| {
-            TableError::new(
-                line,
-                format!("quantum {quantum} is out of range: more than 0, at most 1000000 s"),
-            )
+            let cause = if quantum == ENDLESS {
+                format!("quantum -2 is endless (RT_TQINF), which is not simulated: write {}", 1_000_000 * res)
+            } else {
+                format!("quantum {quantum} is out of range: more than 0, at most 1000000 s")
+            };
+            TableError::new(line, cause)
         })
 }
 
@@ -134,10 +137,11 @@ fn level(line: usize, name: &str, value: i64) -> Result<u8, TableError> {
 
 /// A table of TS or IA as `dispadmin -c TS -g` prints it on a machine of `hz`.
 pub fn print_ts(table: &TsTable, hz: u32) -> String {
-    let mut text = TS_HEADER.to_string();
+    let resolution = printed_in(table.0.iter().map(|row| row.quantum_ns), hz);
+    let mut text = format!("# Time Sharing Dispatcher Configuration\nRES={resolution}\n\n{TS_HEADER}");
     for (level, row) in table.0.iter().enumerate() {
         let TsRow { tqexp, slpret, maxwait_s, lwait, .. } = row;
-        let quantum = printed_ms(row.quantum_ms, hz);
+        let quantum = printed(row.quantum_ns, hz, resolution);
         let _ =
             writeln!(text, "{quantum:10}{tqexp:10}{slpret:10}{maxwait_s:12}{lwait:10}        #   {level:3}");
     }
@@ -155,17 +159,25 @@ pub fn print_fx(table: &QuantumTable, hz: u32) -> String {
 }
 
 fn print_quanta(table: &QuantumTable, hz: u32, title: &str, name: &str) -> String {
+    let resolution = printed_in(table.0.iter().copied(), hz);
     let mut text = format!(
-        "# {title} Dispatcher Configuration\nRES=1000\n\n\
+        "# {title} Dispatcher Configuration\nRES={resolution}\n\n\
          # TIME QUANTUM                    PRIORITY\n# ({name})                      LEVEL\n"
     );
     for (level, quantum) in table.0.iter().enumerate() {
-        let _ = writeln!(text, "{:10}                    #      {level:3}", printed_ms(*quantum, hz));
+        let quantum = printed(*quantum, hz, resolution);
+        let _ = writeln!(text, "{quantum:10}                    #      {level:3}");
     }
     text
 }
 
-/// The kernel has ticks: a quantum is printed as the milliseconds of its ticks, rounded up.
-fn printed_ms(quantum_ms: u32, hz: u32) -> u64 {
-    (u64::from(super::ticks(quantum_ms, hz)) * RES).div_ceil(u64::from(hz))
+/// The resolution of a printed table: milliseconds, or ticks where one is not a whole number of them.
+fn printed_in(mut quanta_ns: impl Iterator<Item = u64>, hz: u32) -> u32 {
+    let whole = |ns| (u64::from(super::ticks(ns, hz)) * 1000) % u64::from(hz) == 0;
+    if quanta_ns.all(whole) { 1000 } else { hz }
+}
+
+/// The kernel has ticks: a quantum is printed as the time of its ticks.
+fn printed(quantum_ns: u64, hz: u32, resolution: u32) -> u64 {
+    u64::from(super::ticks(quantum_ns, hz)) * u64::from(resolution) / u64::from(hz)
 }

@@ -70,6 +70,7 @@ fn prime_client<P: Protocol>(work: &Work, client: &mut Client<P>, limit: Instant
     let mut draw = Draw::aside(work, client.number);
     let mut whole = true;
     let own = work.own(client.number);
+    let mut said = None;
     for (transaction, recipe) in work.transactions.iter().enumerate() {
         let plan = &work.plan.transactions[transaction];
         let is_mine = own.map_or(plan.clients == 0, |own| own == transaction);
@@ -83,10 +84,17 @@ fn prime_client<P: Protocol>(work: &Work, client: &mut Client<P>, limit: Instant
             }
             let mut tried = Vec::new();
             conversation.transaction(work, recipe, &mut draw, transaction, &mut tried)?;
-            if let Some(broken) = tried.into_iter().find(|one| BROKEN.contains(&one.code.as_str())) {
+            let Some(failed) = tried.into_iter().find(|one| !one.code.is_empty()) else {
+                said = None;
+                continue;
+            };
+            if BROKEN.contains(&failed.code.as_str()) {
                 let address = work.plan.server.address();
-                return Err(LoadError::Connect { address, cause: broken.message });
+                let broken = LoadError::Connect { address, cause: failed.message };
+                // a server says why it ends a connection in answer to the statement before
+                return Err(said.map_or(broken, |cause| LoadError::Client { number: client.number, cause }));
             }
+            said = Some(format!("{} ({})", failed.message, failed.code));
         }
     }
     let (mut transport, dialogue) = conversation.parts();

@@ -200,8 +200,25 @@ impl<P: Protocol> Conversation<P> {
         failure
     }
 
-    /// Sends what stands in `out` and takes the whole reply.
+    /// Sends what stands in `out` and takes the whole reply. The server's last words where it ends the connection.
     fn exchange(&mut self) -> io::Result<Reply> {
+        let cause = match self.send_and_read() {
+            Err(cause) if cause.kind() != io::ErrorKind::Other => cause,
+            reply => return reply,
+        };
+        // a write may fail before they are read
+        while let Ok(count @ 1..) = self.transport.read(&mut self.buffer) {
+            match self.dialogue.feed(&self.buffer[..count]) {
+                Ok(Some(reply)) => return Ok(reply),
+                Ok(None) => {}
+                Err(_) => break,
+            }
+        }
+        let error = self.dialogue.last_error().ok_or(cause)?;
+        Ok(Reply { in_transaction: false, autocommit: true, error: Some(error), effect: Effect::default() })
+    }
+
+    fn send_and_read(&mut self) -> io::Result<Reply> {
         self.transport.write_all(&self.out)?;
         self.transport.flush()?;
         self.out.clear();

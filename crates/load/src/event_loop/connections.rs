@@ -96,6 +96,10 @@ impl<P: Protocol> Loop<'_, P> {
     /// Continues after a scan; false when it ended the connection.
     pub(super) fn read(&mut self, index: usize, found: Result<Option<Reply>, PlanError>) -> bool {
         match found {
+            Ok(Some(Reply { error: Some(error), .. })) if P::is_last(&error.code) => {
+                self.gone(index, &error.code, &error.message);
+                return false;
+            }
             Ok(Some(reply)) => {
                 self.reply(index, reply);
                 while let Some(reply) = self.clients[index].dialogue.further() {
@@ -114,23 +118,26 @@ impl<P: Protocol> Loop<'_, P> {
     /// The connection broke: with the server's last message as the cause, or else `cause`.
     pub(super) fn break_off(&mut self, index: usize, cause: &str) {
         let client = &mut self.clients[index];
+        let mut said = None;
         if let Some(transport) = &mut client.transport
             && self.uring.is_none()
         {
             // a write may fail before the server's last words are read
             for _ in 0..PIECES_MAX {
                 let Ok(count @ 1..) = transport.read(&mut self.buffer) else { break };
-                if client.dialogue.feed(&self.buffer[..count]).is_err() {
-                    break;
-                }
+                let Ok(reply) = client.dialogue.feed(&self.buffer[..count]) else { break };
+                said = said.or(reply.and_then(|reply| reply.error));
             }
         }
-        let (code, cause) = match client.dialogue.last_error() {
-            Some(error) => (error.code, error.message),
-            None => ("connection".into(), cause.into()),
-        };
-        self.record.lost.one(&cause);
-        self.lose(index, now_ns(), &code, &cause);
+        match said.or_else(|| client.dialogue.last_error()) {
+            Some(error) => self.gone(index, &error.code, &error.message),
+            None => self.gone(index, "connection", cause),
+        }
+    }
+
+    fn gone(&mut self, index: usize, code: &str, cause: &str) {
+        self.record.lost.one(cause);
+        self.lose(index, now_ns(), code, cause);
     }
 
     /// Closes a connection whose answer is late: a loss only if it stays without

@@ -189,6 +189,8 @@ impl Uring {
                     done.push(Done::Ended { client, error: -result });
                 }
             }
+            // a server that ends the connection says why before: the receipt reads that, and then the end
+            SEND if result > 0 || matches!(-result, libc::EPIPE | libc::ECONNRESET) => {}
             SEND => {
                 if let Some(client) = self.slots[slot].client {
                     done.push(Done::Ended { client, error: (-result).max(0) });

@@ -8,6 +8,7 @@
 //! - [`packets`]: what both read of a packet
 
 use super::Protocol;
+use crate::statements::lexer::Lexis;
 use crate::statements::template::Dialect;
 
 pub mod commands;
@@ -21,7 +22,12 @@ pub struct Mysql;
 
 impl Protocol for Mysql {
     const NAME: &'static str = "mysql";
-    const DIALECT: Dialect = Dialect { placeholder: |_| "?".into(), quote: b"'", doubled: b"'\\" };
+    const DIALECT: Dialect = Dialect {
+        lexis: Lexis::Mysql { escapes: true },
+        placeholder: |_| "?".into(),
+        quote: b"'",
+        doubled: b"'\\",
+    };
     const FAREWELL: &'static [u8] = commands::QUIT;
     type Session = session::Session;
     type Dialogue = dialogue::Dialogue;
@@ -31,8 +37,14 @@ impl Protocol for Mysql {
         code == "40001" || message.starts_with("(1020)")
     }
 
-    /// The number alone where MySQL refuses before it gives a SQLSTATE.
+    /// A broken link: a packet that is too large (1153), a shutdown (1053).
+    fn is_last(code: &str) -> bool {
+        code == "08S01"
+    }
+
+    /// The number alone where MySQL refuses before it gives a SQLSTATE, and for the limits of an account.
     fn is_full(code: &str, message: &str) -> bool {
-        code == "08004" || message.starts_with("(1040)")
+        let is = |number: &&str| message.starts_with(number);
+        code == "08004" || ["(1040)", "(1203)", "(1226)"].iter().any(is)
     }
 }

@@ -7,6 +7,7 @@
 //! - [`rows`]: values of a row
 
 use super::Protocol;
+use crate::statements::lexer::Lexis;
 use crate::statements::template::Dialect;
 
 pub mod dialogue;
@@ -19,8 +20,12 @@ pub struct Postgres;
 
 impl Protocol for Postgres {
     const NAME: &'static str = "postgres";
-    const DIALECT: Dialect =
-        Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+    const DIALECT: Dialect = Dialect {
+        lexis: Lexis::Postgresql,
+        placeholder: |number| format!("${number}"),
+        quote: b"'",
+        doubled: b"'",
+    };
     const FAREWELL: &'static [u8] = messages::TERMINATE;
     type Session = session::Session;
     type Dialogue = dialogue::Dialogue;

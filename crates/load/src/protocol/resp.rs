@@ -9,6 +9,7 @@ use steelyard_engine::error::PlanError;
 
 use super::Protocol;
 use crate::plan::{Handle, Parameters, Plan, Text, Tls};
+use crate::statements::lexer::Lexis;
 use crate::statements::template::Dialect;
 
 pub mod commands;
@@ -23,7 +24,12 @@ pub struct Resp;
 impl Protocol for Resp {
     const NAME: &'static str = "resp";
     /// A command's words are sent as they are: no text is made from a statement.
-    const DIALECT: Dialect = Dialect { placeholder: |number| format!(":{number}"), quote: b"", doubled: b"" };
+    const DIALECT: Dialect = Dialect {
+        lexis: Lexis::Standard,
+        placeholder: |number| format!(":{number}"),
+        quote: b"",
+        doubled: b"",
+    };
     const FAREWELL: &'static [u8] = commands::QUIT;
     type Session = session::Session;
     type Dialogue = dialogue::Dialogue;

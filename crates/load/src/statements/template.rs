@@ -1,7 +1,7 @@
 //! A statement's template, and the texts made from it.
 //!
-//! `{tag}` becomes a number that makes texts differ; `:name` is a parameter, unless it
-//! is in quotes, in a comment, or is part of a cast (`::int`).
+//! `{tag}` becomes a number that makes texts differ; `:name` is a parameter, unless it is in quotes, in a
+//! comment, part of a cast (`::int`) or the end of a slice (`a[1:n]`).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,10 @@ use crate::plan::captured::Captured;
 use crate::plan::statement::Statement;
 use crate::plan::{Handle, Parameters};
 use crate::statements::distributions::Source;
+use crate::statements::lexer::{Kind, Lexis, tokens};
 use crate::statements::value::{Value, write_integer};
+
+const TAG: &str = "{tag}";
 
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
@@ -24,12 +27,26 @@ enum Piece {
 /// How a text is written for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
+    pub lexis: Lexis,
     /// Placeholder of the bound parameter of this number, from 1.
     pub placeholder: fn(usize) -> String,
     /// Quote of a literal text.
     pub quote: &'static [u8],
     /// Bytes that are written twice in a literal text.
     pub doubled: &'static [u8],
+}
+
+impl Dialect {
+    /// escapes: whether the server's sessions read a backslash as an escape; counts for MySQL alone.
+    #[must_use]
+    pub fn with_escapes(self, escapes: bool) -> Self {
+        match self.lexis {
+            Lexis::Mysql { .. } if !escapes => {
+                Self { lexis: Lexis::Mysql { escapes }, doubled: b"'", ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// A statement ready to be sent: pieces of text, and where its values come from.
@@ -59,7 +76,7 @@ impl Template {
         if let Some(captured) = statement.captured {
             return Ok(Self::captured(&statement.sql, captured, dialect));
         }
-        let (mut pieces, names) = parse(&statement.sql);
+        let (mut pieces, names) = parse(&statement.sql, dialect.lexis);
         let field = || format!("statements.{}", statement.name);
         let mut generators: BTreeMap<&str, _> =
             statement.parameters.iter().map(|(name, generator)| (name.as_str(), generator)).collect();
@@ -145,67 +162,88 @@ impl Template {
 }
 
 /// Names of the parameters in a statement's SQL, in the order of their numbers.
-pub fn parameters(sql: &str) -> Vec<String> {
-    parse(sql).1
+pub fn parameters(sql: &str, lexis: Lexis) -> Vec<String> {
+    parse(sql, lexis).1
+}
+
+/// The statement for an engine that does not read SQL: `text` as it is, `tag`, or `parameter` with its name.
+pub fn pieces(sql: &str, lexis: Lexis) -> Vec<(&'static str, String)> {
+    let (pieces, names) = parse(sql, lexis);
+    let written = |piece| match piece {
+        Piece::Text(text) => ("text", text),
+        Piece::Tag => ("tag", String::new()),
+        Piece::Parameter(index) => ("parameter", names[index].clone()),
+    };
+    pieces.into_iter().map(written).collect()
 }
 
 /// Pieces of the template, and the names of its parameters in the order of their numbers.
-fn parse(sql: &str) -> (Vec<Piece>, Vec<String>) {
-    let bytes = sql.as_bytes();
-    let mut pieces = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    let mut begin = 0;
-    let mut at = 0;
-    let cut = |from: usize, to: usize, piece: Piece, pieces: &mut Vec<Piece>| {
-        if from < to {
-            pieces.push(Piece::Text(sql[from..to].to_string()));
-        }
-        pieces.push(piece);
-    };
-    while at < bytes.len() {
-        match bytes[at] {
-            quote @ (b'\'' | b'"') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote {
-                    if bytes[at..].starts_with(b"{tag}") {
-                        cut(begin, at, Piece::Tag, &mut pieces);
-                        at += 5;
-                        begin = at;
-                    } else {
-                        at += 1;
-                    }
+fn parse(sql: &str, lexis: Lexis) -> (Vec<Piece>, Vec<String>) {
+    let mut found = Found { sql, pieces: Vec::new(), names: Vec::new(), begin: 0 };
+    let mut rest = tokens(sql, lexis);
+    // of an array: in `a[1:n]` a colon between two places is no parameter's
+    let (mut brackets, mut last) = (0, ' ');
+    while let Some(token) = rest.next() {
+        let slice = brackets > 0 && (last.is_alphanumeric() || ['_', ']', ')', '"'].contains(&last));
+        last = token.text.chars().next_back().unwrap_or_default();
+        match (token.kind, token.text) {
+            (Kind::Text | Kind::Name | Kind::Broken, text) => {
+                text.match_indices(TAG).for_each(|(at, _)| found.cut(token.at + at, TAG.len(), Piece::Tag));
+            }
+            (Kind::Other, "{") if sql[token.at..].starts_with(TAG) => {
+                found.cut(token.at, TAG.len(), Piece::Tag);
+                rest.resume(found.begin);
+            }
+            (Kind::Other, ":") if !slice => {
+                let name = name_at(&sql[token.at + 1..]);
+                if !name.is_empty() {
+                    found.parameter(token.at, name);
+                    rest.resume(found.begin);
+                    last = 'x';
                 }
-                at += 1;
             }
-            b'-' if sql[at..].starts_with("--") => at += sql[at..].find('\n').unwrap_or(sql.len() - at),
-            b'/' if sql[at..].starts_with("/*") => {
-                at += sql[at..].find("*/").map_or(sql.len() - at, |end| end + 2)
-            }
-            b':' if sql[at..].starts_with("::") => at += 2,
-            b':' if bytes.get(at + 1).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') => {
-                let length =
-                    bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-                let name = &sql[at + 1..at + 1 + length];
-                let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
-                    names.push(name.to_string());
-                    names.len() - 1
-                });
-                cut(begin, at, Piece::Parameter(index), &mut pieces);
-                at += 1 + length;
-                begin = at;
-            }
-            b'{' if sql[at..].starts_with("{tag}") => {
-                cut(begin, at, Piece::Tag, &mut pieces);
-                at += 5;
-                begin = at;
-            }
-            _ => at += 1,
+            (Kind::Other, "[") if lexis == Lexis::Postgresql => brackets += 1,
+            (Kind::Other, "]") => brackets -= 1,
+            _ => {}
         }
     }
-    if begin < sql.len() {
-        pieces.push(Piece::Text(sql[begin..].to_string()));
+    if found.begin < sql.len() {
+        found.pieces.push(Piece::Text(sql[found.begin..].to_string()));
     }
-    (pieces, names)
+    (found.pieces, found.names)
+}
+
+/// The name of a parameter that a text begins with, as `\set` and TOML write it; empty: none.
+fn name_at(rest: &str) -> &str {
+    let end = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+    if rest.starts_with(|first: char| first.is_numeric()) { "" } else { &rest[..end] }
+}
+
+/// What `parse` has found so far. begin: of the text that is in no piece yet.
+struct Found<'a> {
+    sql: &'a str,
+    pieces: Vec<Piece>,
+    names: Vec<String>,
+    begin: usize,
+}
+
+impl Found<'_> {
+    /// Ends the text before a place, and leaves out what stands there for the piece.
+    fn cut(&mut self, at: usize, length: usize, piece: Piece) {
+        if self.begin < at {
+            self.pieces.push(Piece::Text(self.sql[self.begin..at].to_string()));
+        }
+        self.pieces.push(piece);
+        self.begin = at + length;
+    }
+
+    fn parameter(&mut self, at: usize, name: &str) {
+        let index = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_string());
+            self.names.len() - 1
+        });
+        self.cut(at, 1 + name.len(), Piece::Parameter(index));
+    }
 }
 
 #[cfg(test)]
@@ -215,8 +253,12 @@ mod tests {
 
     use super::*;
 
-    const NUMBERED: Dialect =
-        Dialect { placeholder: |number| format!("${number}"), quote: b"'", doubled: b"'" };
+    const NUMBERED: Dialect = Dialect {
+        lexis: Lexis::Postgresql,
+        placeholder: |number| format!("${number}"),
+        quote: b"'",
+        doubled: b"'",
+    };
 
     fn rendered(sql: &str, parameters: Parameters, tag: u64) -> String {
         let statement: Statement = serde_json::from_value(serde_json::json!({
@@ -245,10 +287,38 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_is_one_by_the_rules_of_the_dialect() {
+        let mysql = Lexis::Mysql { escapes: true };
+        assert_eq!(parameters("select :a # :b\n, `:c`, '\\':d', :e", mysql), ["a", "e"]);
+        assert_eq!(parameters("select /*!50000 :a */ /* :b */ 1", mysql), ["a"]);
+        let sql = "select a[1:n], a[:i : :j], $$ :b $$, /* /* :c */ :d */ x := :größe, E'\\':e'";
+        assert_eq!(parameters(sql, Lexis::Postgresql), ["i", "j", "größe"]);
+        assert_eq!(
+            pieces("a '{tag}' :b", Lexis::Standard),
+            [("text", "a '".into()), ("tag", "".into()), ("text", "' ".into()), ("parameter", "b".into())]
+        );
+    }
+
+    #[test]
     fn a_parameter_without_generator_is_refused_by_name() {
         let statement: Statement =
             serde_json::from_value(serde_json::json!({"name": "s", "sql": "select :x"})).unwrap();
         let error = Template::new(&statement, &["y".into()], Parameters::Client, NUMBERED).unwrap_err();
         assert_eq!(error.to_string(), "statements.s: `:x` has no entry under parameters");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_pieces_of_any_text_are_that_text(sql in r#"([a:'"\[\]{}/* é]|\{tag\}|:b|::|1){0,40}"#) {
+            let found: String = pieces(&sql, Lexis::Postgresql)
+                .into_iter()
+                .map(|(kind, text)| match kind {
+                    "tag" => "{tag}".to_string(),
+                    "parameter" => format!(":{text}"),
+                    _ => text,
+                })
+                .collect();
+            proptest::prop_assert_eq!(found, sql);
+        }
     }
 }

@@ -95,23 +95,9 @@ impl Value {
     }
 }
 
-/// Appends decimal digits; a third of the time that `write!` takes, once or twice per transaction.
+/// Appends decimal digits: several times faster than `write!`, for each value that is drawn.
 pub fn write_integer(number: i64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The profile: samples by stack and role.
 
 use std::collections::HashMap;
+use std::fs;
 use std::rc::Rc;
 
 use crate::symbols::functions::Functions;
@@ -11,6 +12,8 @@ use crate::symbols::processes::Processes;
 enum Frame {
     Kernel(u64),
     User(Rc<str>, u64),
+    /// The kernel kept no more frames: callers are missing.
+    Cut,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,13 +26,22 @@ struct Stack {
 }
 
 /// Samples by stack.
-#[derive(Default)]
 pub struct Profile {
     samples: HashMap<Stack, u64>,
+    /// Frames of a stack, kernel and user together (`kernel.perf_event_max_stack`).
+    frames_max: usize,
+}
+
+impl Default for Profile {
+    fn default() -> Profile {
+        let limit = fs::read_to_string("/proc/sys/kernel/perf_event_max_stack").unwrap_or_default();
+        // 127: PERF_MAX_STACK_DEPTH
+        Profile { samples: HashMap::new(), frames_max: limit.trim().parse().unwrap_or(127) }
+    }
 }
 
 /// One stack as text: the thread's name and its functions, outermost first, with `;` between;
-/// functions of the kernel end in `_[k]`.
+/// functions of the kernel end in `_[k]`; `[cut]` stands for callers beyond the kernel's limit.
 pub struct Folded {
     pub point: usize,
     pub role: Rc<str>,
@@ -41,11 +53,14 @@ impl Profile {
     pub fn add(&mut self, point: usize, who: &Processes, pid: u32, tid: u32, kernel: &[u64], user: &[u64]) {
         // where no file holds an address, a program without frame pointers has lost its callers
         let known = user.iter().map_while(|address| who.place(pid, *address));
-        let frames = kernel
+        let mut frames: Vec<Frame> = kernel
             .iter()
             .map(|address| Frame::Kernel(*address))
             .chain(known.map(|(path, offset)| Frame::User(path, offset)))
             .collect();
+        if frames.len() >= self.frames_max {
+            frames.push(Frame::Cut);
+        }
         let stack = Stack { point, role: who.role(pid), name: who.name(tid), frames };
         *self.samples.entry(stack).or_default() += 1;
     }
@@ -64,6 +79,7 @@ impl Profile {
                         format!("{}_[k]", name.map_or("[kernel]", |(name, _)| name)).into()
                     }
                     Frame::User(path, offset) => symbols.function(path, *offset),
+                    Frame::Cut => "[cut]".into(),
                 };
                 // a hundred callers without a name are one to the reader
                 if !(name.starts_with('[') && name == last) {

@@ -54,7 +54,7 @@ class Intervals:
             return self.tests(metric).comparisons(pairs, [self._level(metric, pair) for pair in pairs])
         points = len(points_of(self.run_metrics))
         found = self.tests(metric, point).comparisons(pairs, [self.alpha / points] * len(pairs))
-        return tuple(replace(c, p_value=min(1.0, c.p_value * points)) for c in found)
+        return tuple(replace(c, p_value=min(c.p_value * points, 1.0)) for c in found)
 
     def against(self, metric: Metric, baseline: str, point: int | None = None) -> Compared:
         """Every option against the baseline, and what could not be compared."""

@@ -61,7 +61,7 @@ def error_rates(run_metrics: RunMetrics) -> dict[str, float]:
 def _few_blocks(fitted: Fit) -> tuple[str, str]:
     n = len(fitted.table.blocks)
     text = f"only {n} complete block{'s' * (n != 1)}: {FEWEST_BLOCKS} or more are needed to be sure"
-    return "few-blocks", text if n < FEWEST_BLOCKS else ""
+    return "few-blocks", text if 1 < n < FEWEST_BLOCKS else ""
 
 
 def _incomplete(fitted: Fit) -> tuple[str, str]:

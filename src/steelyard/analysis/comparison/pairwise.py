@@ -117,12 +117,15 @@ def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, .
     background latency takes the place of CPU time, of which it is not known how much each work has used.
 
     A stream that waits for one query after another leaves CPUs idle that a costlier plan may use; with
-    several streams the cost shows in the times themselves.
+    several streams the cost shows in the times themselves. Where the load engine was at its limit of CPU,
+    throughput and latency are the engine's and name no winner.
     """
     if run_metrics.work.name == GEOMEAN.name:
         return (run_metrics.work,)
     beside = P99 if study.workload.background_clients else SERVER_CPU
     names = (foremost(study, run_metrics).name, beside.name)
+    if run_metrics.engine_bound:
+        names = (SERVER_CPU.name,)
     return tuple(m for m in map(run_metrics.metric, names) if m is not None)
 
 

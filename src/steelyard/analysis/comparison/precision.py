@@ -36,9 +36,9 @@ def precision(evidence: Evidence, foremost: Metric | None, comparisons: Sequence
 
 def _unknown(comparisons: Sequence[Comparison]) -> str:
     """Why no smallest difference is known; '' where one is, or nothing is compared."""
-    if any(one.blocks < 2 for one in comparisons):
-        return "one block shows no scatter"
-    if comparisons and _resolution_percent(comparisons) is None:
+    # that there is one block stands in the first sentence
+    several = comparisons and all(one.blocks > 1 for one in comparisons)
+    if several and _resolution_percent(comparisons) is None:
         return "the runs give no interval that says anything"
     return ""
 

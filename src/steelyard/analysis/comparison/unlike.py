@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
+from steelyard.analysis.comparison.same_options import Named
 from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 
@@ -33,6 +33,8 @@ _PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory"))
 # scopes of factors that change the work or its data
 _OF_WORK = ("client", "schema")
 _LOAD_POINTS = ("clients", "transactions")
+# facts of a recording that are its work; all others may be what is compared
+_FACTS_OF_WORK = ("transaction type", "scaling factor")
 # of a plan: how often and in which order, which needs no mention or has a notice of its own
 _NO_DIFFERENCE = (
     *("blocks", "seed", "stop", "baseline", "cool_down_s"),
@@ -54,12 +56,12 @@ def unlike_facts(
     ]
 
 
-def unlike_work(of_here: Evidence, of_there: Evidence) -> list[str]:
+def unlike_work(of_here: Named, of_there: Named) -> list[str]:
     """Where workload, data or load points differ: a sentence each; empty when two bundles can be compared.
 
     Files are the same where their content is, wherever they lie.
     """
-    here, there = of_here.study, of_there.study
+    here, there = of_here[1].study, of_there[1].study
     found: list[str] = []
     if here.subject.kind != there.subject.kind:
         found.append(f"subject.kind: {here.subject.kind} here, {there.subject.kind} there")
@@ -72,7 +74,8 @@ def unlike_work(of_here: Evidence, of_there: Evidence) -> list[str]:
         ):
             found.append(f"factors.{name} differs")
     found += _unlike("workload", _work(here), _work(there))
-    found += _unlike("workload", of_here.data, of_there.data)
+    found += _unlike("workload", of_here[1].data, of_there[1].data)
+    found += (text for fact, text in _unlike_recorded(of_here[2], of_there[2]) if fact in _FACTS_OF_WORK)
     points = (study.plan.model_dump(include={*_LOAD_POINTS}) for study in (here, there))
     found += _unlike("plan", *points)
     return found
@@ -104,6 +107,11 @@ def differences(here: Study, there: Study, of_here: Environment, of_there: Envir
     """What is compared: the server's version and build, settings, and how they were measured."""
     for fact in ("version", "origin"):
         yield from _unlike_servers(fact, of_here, of_there)
+    for own, label in of_there.get("paired", {}).items():
+        yield f"option: {own} here, {label} there"
+    for fact, text in _unlike_recorded(of_here, of_there):
+        if fact not in _FACTS_OF_WORK:
+            yield text
     for key in ("bindir", "dsn", "durability", "data_checksums"):
         yield from _unlike("subject", *({key: getattr(study.subject, key)} for study in (here, there)))
     for key in ("settings", "session"):
@@ -111,7 +119,8 @@ def differences(here: Study, there: Study, of_here: Environment, of_there: Envir
     yield from _unlike("host", here.host, there.host)
     for name in sorted(here.factors.keys() & there.factors.keys()):
         one, other = here.factors[name], there.factors[name]
-        if not {one.scope, other.scope} & {*_OF_WORK}:
+        # the levels of a recording are names alone
+        if here.subject.kind != "recording" and not {one.scope, other.scope} & {*_OF_WORK}:
             yield from _unlike(f"factors.{name}", one.model_dump(), other.model_dump())
     plans = (
         study.plan.model_dump(exclude={*_NO_DIFFERENCE, *_LOAD_POINTS, "error_rate_limit_percent"})
@@ -134,6 +143,19 @@ def _unlike_servers(fact: str, here: Environment, there: Environment) -> Iterato
     for option, pair in pairs.items():
         if pair and pair[0] != pair[1]:
             yield f"server {fact}{f' under {option}' if option else ''}: {pair[0]} here, {pair[1]} there"
+
+
+def _unlike_recorded(here: Environment, there: Environment) -> Iterator[tuple[str, str]]:
+    """Facts in the files of two recordings that differ, and a sentence each, by option of both."""
+    servers, others = here.get("servers", {}), there.get("servers", {})
+    for option in sorted(servers.keys() & others.keys()) if "recording" in here else ():
+        one, other = servers[option].get("set", {}), others[option].get("set", {})
+        for fact in sorted(one.keys() | other.keys()):
+            if one.get(fact) != other.get(fact):
+                yield (
+                    fact,
+                    f"{option}.{fact}: {_shown(one.get(fact))} here, {_shown(other.get(fact))} there",
+                )
 
 
 def unlike_plans(here: Study, there: Study) -> list[Notice]:

@@ -9,7 +9,9 @@ FEWEST_BLOCKS = 5
 
 # different: proven, for a metric of which neither more nor less is better (Better "neither")
 Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
-Standing = Literal[Outcome, "leaning better", "leaning worse", "leaning equivalent", "leaning different"]
+Standing = Literal[
+    Outcome, "leaning better", "leaning worse", "leaning equivalent", "leaning different", "not tested"
+]
 
 _LEANING: dict[Outcome, Standing] = {
     "better": "leaning better",
@@ -21,4 +23,6 @@ _LEANING: dict[Outcome, Standing] = {
 
 def standing(outcome: Outcome, blocks: int) -> Standing:
     """What tables, charts and sentences call the outcome: fewer blocks than a verdict needs prove nothing."""
+    if blocks == 1 and outcome == "inconclusive":
+        return "not tested"
     return outcome if blocks >= FEWEST_BLOCKS else _LEANING.get(outcome, outcome)

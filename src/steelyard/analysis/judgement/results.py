@@ -117,8 +117,8 @@ class Comparison:
     The two metrics of a verdict share the 5 %: the interval of the first step in Holm's procedure is 97.5 %.
     clients: the load point; None: all load points together (mean log ratio, one value per run).
     At one of several load points, interval and p-value allow for the number of load points (Bonferroni).
-    p_value: adjusted for the number of options compared. outcome is in the user's terms: `better`
-    for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
+    p_value: adjusted for the number of options compared; NaN of one block. outcome is in the user's terms:
+    `better` for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
     settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
     """
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Columns, Evidence
-from steelyard.study.workloads.program import ProgramWorkload, lower_is_better, time_unit_ns
+from steelyard.quantities import time_unit_ns
+from steelyard.study.workloads.program import ProgramWorkload, lower_is_better
 
 SCORE = "score"
 EACH = "score_per_instance"

@@ -16,7 +16,7 @@ from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.programs import FURTHER, SCORE
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.study.workloads.program import time_unit_ns
+from steelyard.quantities import time_unit_ns
 from steelyard.study.workloads.published import PublishedWorkload, RecordedFigure
 
 _LATENCIES = ("p50", "p95", "p99")

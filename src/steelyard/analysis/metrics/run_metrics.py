@@ -25,7 +25,9 @@ from steelyard.analysis.metrics.recorded import recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.study import Study
+from steelyard.study.workloads.driven import DrivenWorkload
 from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")
@@ -36,19 +38,18 @@ WORK = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
 # what verdicts are made of
 HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
 
-
 WAIT_PREFIX = "wait_"
 _WAITS = "postgres-waits"
 _RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
 _LATCHES = "LWLock"  # the same, where sleeps for latches were seen
 
-_LATENCIES = (
-    P50,
-    Metric("p95_ns", "latency p95", "ns", "lower"),
-    P99,
-)
+_LATENCIES = (P50, Metric("p95_ns", "latency p95", "ns", "lower"), P99)
 # share of the transactions that failed; not a metric of its own beside ERRORS
 FAILED = "failed_share"
+# of the CPU that the load engine may use, its part; and 1 where that is all but a little
+ENGINE_SHARE, ENGINE_AT_LIMIT = "engine_share", "engine_at_limit"
+# a process that is held back in each period of its quota does not use it up: what one CPU was given expires
+_AT_LIMIT, _AT_QUOTA = 0.9, 0.75
 ERRORS = Metric("errors_per_txn", "errors", "1/txn", "lower")
 
 
@@ -59,6 +60,7 @@ class RunMetrics:
     metrics: those measured, and not 0 throughout; wait types and scores found come last.
     queries: names of those whose times stand among the values as well (queries.time_of).
     costs: names of the costs that monitors declare, measured or not.
+    engine_bound: whether throughput is the load engine's, and so neither more nor less of it is better.
     """
 
     metrics: tuple[Metric, ...]
@@ -71,6 +73,7 @@ class RunMetrics:
     values: Mapping[str, Floats]
     queries: tuple[str, ...] = ()
     costs: tuple[str, ...] = ()
+    engine_bound: bool = False
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
@@ -131,21 +134,22 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     ]
     values |= {metric.name: column for metric, column in further}
     values |= {time_of(name).name: column for name, column in times.items()}
-    # rounds per second and the slowest of a hundred rounds are of no use
-    left_out = (THROUGHPUT, *_LATENCIES) if times else ()
-
     of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
+    labels = np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object)
+    values |= _engine(evidence, row_of, labels)
+    # rounds per second and the slowest of a hundred rounds are of no use
+    left_out = (THROUGHPUT, *_LATENCIES) if times else ()
     always = (THROUGHPUT, *_LATENCIES, *(source.metric for source in declared), ERRORS)
     candidates = dict.fromkeys(meaningful(evidence, (*always, *(metric for metric, _ in further))))
-    return RunMetrics(
+    found = RunMetrics(
         metrics=tuple(
             _in_words_of(m, evidence.study.workload)
             for m in candidates
             if (values[m.name] > 0).any() and m not in left_out
         ),
         run=run,
-        option=np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object),
+        option=labels,
         block=evidence.runs["block"][at].astype(int),
         slot=evidence.runs["slot"][at].astype(int),
         point=point,
@@ -154,6 +158,22 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         queries=tuple(name for name in times if name != "transaction"),
         costs=tuple(dict.fromkeys(source.metric.name for source in declared)),
     )
+    return _no_winner(found) if _engine_bound(evidence.study, found) else found
+
+
+def _engine_bound(study: Study, found: RunMetrics) -> bool:
+    """Whether in most runs and points of an option the load engine was at its limit of CPU.
+
+    The throughput of the null subject is the engine's by design.
+    """
+    at_limit = found.values[ENGINE_AT_LIMIT]
+    by_work = foremost(study, found).name == THROUGHPUT.name and study.subject.kind != "null"
+    return by_work and any(at_limit[found.option == one].mean() > 0.5 for one in np.unique(found.option))
+
+
+def _no_winner(found: RunMetrics) -> RunMetrics:
+    metrics = (replace(m, better="neither") if m.name == THROUGHPUT.name else m for m in found.metrics)
+    return replace(found, metrics=tuple(metrics), engine_bound=True)
 
 
 def _declared(evidence: Evidence) -> list[Source]:
@@ -162,6 +182,25 @@ def _declared(evidence: Evidence) -> list[Source]:
         return []
     disregarded = without_storage(evidence)
     return [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
+
+
+def _engine(
+    evidence: Evidence, row_of: Mapping[tuple[int, int], int], labels: NDArray[Any]
+) -> dict[str, Floats]:
+    """What the load engine used of its threads, CPUs and quota, whichever is least."""
+    used = _summed(evidence.rates, row_of, "processes", "engine", "cpu_ns_total") / 1e9
+    placed = evidence.placement.get("engine", frozenset[int]())
+    may_use, limit = np.ones(len(labels)), np.full(len(labels), _AT_LIMIT)
+    for option in evidence.options:
+        mine, quota = labels == option.label, float(option.host.get("engine.cpu_quota", np.inf))
+        cpus = len(cpus_by_role(option.host, placed, placed)["engine"]) or np.inf
+        # under a driver each client has a thread
+        driven = isinstance(option.workload, DrivenWorkload) and option.workload.driver
+        may_use[mine] = free = min(np.inf if driven else option.workload.engine_threads, cpus)
+        if quota < free:
+            may_use[mine], limit[mine] = quota, _AT_QUOTA
+    share = _divide(used, may_use)
+    return {ENGINE_SHARE: share, ENGINE_AT_LIMIT: (share > limit).astype(np.float64)}
 
 
 def _counted(evidence: Evidence, transactions: Floats) -> Floats:

@@ -67,7 +67,6 @@ def disturbed(evidence: Evidence) -> Disturbed:
     return Disturbed(found, len(runs), evidence.study.workload.WHO, rest)
 
 
-_ALONE = "trust CPU costs more than rates and times, and repeat the study on a quieter machine"
 _RUNS_IN_FULL = 4  # of more, the span of what they lost
 
 
@@ -80,18 +79,21 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     if not judged.found:
         return []
     labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    by_option: dict[str, list[int]] = {}
-    for run in judged.found:
-        by_option.setdefault(labels[run], []).append(run)
-    text = (
-        f"disturbed: others used CPU time for which tasks of the {judged.who_works}, or of the load engine,"
-        " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
-        f" {_in_turns(judged, labels) if len(evidence.turns['run']) else _ALONE}"
-    )
-    return [
-        Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
-        for option, runs in by_option.items()
-    ]
+    by_option: dict[tuple[str, bool], list[int]] = {}
+    for run, one in judged.found.items():
+        by_option.setdefault((labels[run], one.cause == "CPU limit"), []).append(run)
+    notices: list[Notice] = []
+    for (option, limited), runs in by_option.items():
+        taken = "the CPU limit of the lab's control group withheld" if limited else "others used"
+        mend = "under a higher limit" if limited else "on a quieter machine"
+        alone = f"trust CPU costs more than rates and times, and repeat the study {mend}"
+        text = (
+            f"disturbed: {taken} CPU time for which tasks of the {judged.who_works}, or of the load engine,"
+            " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
+            f" {_in_turns(judged, labels) if len(evidence.turns['run']) else alone}"
+        )
+        notices.append(Notice("disturbed", text, option, tuple(runs), _shares(judged, runs)))
+    return notices
 
 
 def _shares(judged: Disturbed, runs: list[int]) -> str:
@@ -120,8 +122,8 @@ def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
         return "the options took turns and lost about the same share: trust ratios more than absolute values"
     return (
         f"though the options took turns, {most} lost {percent(means[most])} on average and {least}"
-        f" {percent(means[least])}: the ratios of rates and latencies are less favourable to {most} than on a"
-        " quiet machine; trust CPU costs more"
+        f" {percent(means[least])}: the ratios of rates and latencies are less favourable to {most} than"
+        " undisturbed; trust CPU costs more"
     )
 
 
@@ -133,21 +135,21 @@ def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
         for run, found in judged.found.items()
     }
     table = evidence.redone
-    columns = (table[name].tolist() for name in ("run", "block", "cause", "used"))
-    blocks: dict[tuple[int, bool], list[tuple[int, str]]] = {}
-    for run, block, cause, used in zip(*columns, strict=True):
-        blocks.setdefault((block, used), []).append((int(run), causes.get(int(run), str(cause))))
-    return [_of_block(block, used, sorted(attempt)) for (block, used), attempt in blocks.items()]
+    columns = (table[name].tolist() for name in ("run", "block", "status", "cause", "used"))
+    blocks: dict[tuple[int, str, bool], list[tuple[int, str]]] = {}
+    for run, block, status, cause, used in zip(*columns, strict=True):
+        blocks.setdefault((block, status, used), []).append((int(run), causes.get(int(run), str(cause))))
+    return [_of_block(*key, sorted(attempt)) for key, attempt in blocks.items()]
 
 
-def _of_block(block: int, used: bool, attempt: Sequence[tuple[int, str]]) -> Notice:
-    """attempt: its disturbed runs, each with the cause."""
+def _of_block(block: int, status: str, used: bool, attempt: Sequence[tuple[int, str]]) -> Notice:
+    """attempt: its runs that are void or disturbed, each with the cause."""
     runs = tuple(run for run, _ in attempt)
     first, cause = attempt[0]
     were = f"run {first} was" if len(runs) == 1 else f"runs {ranges(runs)} were"
     which = "" if len(runs) == 1 else f"in run {first} "
     counts = "it counts, as the repetition was disturbed more; " if used else ""
-    text = f"block {block} was run again, as {were} disturbed: {which}{cause};"
+    text = f"block {block} was run again, as {were} {status}: {which}{cause};"
     return Notice("block-redone", f"{text} {counts}every attempt is in the bundle", runs=runs)
 
 

@@ -38,7 +38,7 @@ class _Gauge:
     mean: float
     limit: float
     transactions: float
-    clients_vary: bool
+    clients: frozenset[int]
 
     @property
     def growth(self) -> float:
@@ -47,9 +47,12 @@ class _Gauge:
 
     def grew(self, in_bytes: bool) -> bool:
         """Whether by enough to matter. False where the number of clients rose in between."""
-        if self.clients_vary or not self.growth > _GROWTH_THAT_COUNTS * abs(self.start):
+        if len(self.clients) > 1 or not self.growth > _GROWTH_THAT_COUNTS * abs(self.start):
             return False
-        return self.growth >= (_LEAST_BYTES if in_bytes else _LEAST_PER_TXN * self.transactions)
+        if in_bytes:
+            return self.growth >= _LEAST_BYTES
+        # each client may hold one for a moment
+        return self.growth > max(_LEAST_PER_TXN * self.transactions, *self.clients)
 
     @property
     def steady(self) -> bool:
@@ -194,7 +197,7 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
                 _Gauge(
                     run=run,
                     transactions=done[run],
-                    clients_vary=clients[run] > 1,
+                    clients=frozenset(clients[run]),
                     **{n: values[n][i] for n in numbers},
                 )
                 for i, run in ((i, int(table["run"][i])) for i in at)
@@ -208,8 +211,8 @@ def _is_amount(declared: Sequence[DeclaredMetric], entity: str, metric: str) -> 
     return found.fills if found else not metric.endswith(_STATES)
 
 
-def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, int]]:
-    """Transactions of each run over all its points, and how many numbers of clients it saw."""
+def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, set[int]]]:
+    """Transactions of each run over all its points, and its numbers of clients."""
     done: dict[int, float] = {}
     clients: dict[int, set[int]] = {}
     points = evidence.points
@@ -217,4 +220,4 @@ def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, int]]:
     for run, number, transactions in zip(*columns, strict=True):
         done[run] = done.get(run, 0.0) + float(transactions)
         clients.setdefault(run, set()).add(int(number))
-    return done, {run: len(numbers) for run, numbers in clients.items()}
+    return done, clients

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.analysis.metrics.run_metrics import RunMetrics
+from steelyard.analysis.metrics.run_metrics import ENGINE_AT_LIMIT, ENGINE_SHARE, RunMetrics
 from steelyard.analysis.validity.stability import Finding, merged
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import percent, quantity, significant, span_of
 
-_SATURATED = 0.9
 _STEAL = 0.02
 _THRASH = 0.01
 _SILENT_INTERVALS = 3
@@ -27,22 +26,14 @@ def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]
 
 
 def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    threads = {o.label: o.workload.engine_threads for o in evidence.options}
-    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
-    rates = evidence.rates
-    busy: dict[int, float] = {}
-    for i in _rows(rates, "processes", "engine", "cpu_ns_total"):
-        run = int(rates["run"][i])
-        if run in option_of:
-            share = float(rates["rate_per_s"][i]) / 1e9 / threads[str(option_of[run])]
-            busy[run] = max(busy.get(run, 0.0), share)
+    values = run_metrics.values
+    at_limit = np.flatnonzero(values[ENGINE_AT_LIMIT])
     return merged(
         run_metrics,
         "engine-saturated",
-        [Finding(run, share) for run, share in busy.items() if share > _SATURATED],
-        f"the load engine used more than {100 * _SATURATED:.0f} % of the CPU that its threads can use:"
-        f" throughput may be the engine's limit, not the {evidence.study.workload.WHO}'s; raise"
-        " workload.threads",
+        [Finding(int(run_metrics.run[i]), float(values[ENGINE_SHARE][i])) for i in at_limit],
+        "the load engine used nearly all CPU that it may use: throughput is the engine's limit, not the"
+        f" {evidence.study.workload.WHO}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
         lambda shares: span_of(shares, percent),
     )
 
@@ -150,8 +141,3 @@ def _last_work_before_end_ns(evidence: Evidence) -> dict[int, float]:
         if count > 0 and run in last and point == last[run][0]:
             latest[run] = max(latest.get(run, 0.0), second + 1.0)
     return {run: max(last[run][1] - end, 0.0) * 1e9 for run, end in latest.items()}
-
-
-def _rows(rates: Columns, monitor: str, entity: str, metric: str) -> list[int]:
-    right = (rates["monitor"] == monitor) & (rates["entity"] == entity)
-    return np.flatnonzero(right & (rates["metric"] == metric)).tolist()

@@ -17,10 +17,10 @@ from steelyard.analysis.validity.pace import logs_of, unlike_pace
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.reasons import reasons, slower_tail
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.study.factors import settings_of
+from steelyard.study.plan import differences
 
 _MEANING_MAX = 48  # characters: of more, the headline has the code alone
-_EXPLANATION_MAX = 160  # and of more than that, as of SQL, no explanation is shorter than the study
+_EXPLANATION_MAX = 160  # a longer one, as of SQL, is no shorter than the study
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,16 @@ class Findings:
             if factor.scope == "version" and label in versions and len(set(versions.values())) > 1:
                 settings["version"] = versions[label]
             else:
-                settings |= settings_of(name, factor).get(levels.get(name, ""), {})
+                settings |= differences(name, factor).get(levels.get(name, ""), {})
         plain = all(str(value) == label for value in settings.values())
         # SQL of a file has lines, and a semicolon where the sentence ends
         texts = {key: " ".join(str(value).split()).rstrip("; ") for key, value in settings.items()}
-        meaning = ", ".join(f"{key} = {text}" for key, text in texts.items() if text)
-        return "" if plain or len(meaning) > _EXPLANATION_MAX else meaning
+        said = [f"{key} = {text}" for key, text in texts.items() if text]
+        shown = list(said)
+        while len(", ".join(shown)) > _EXPLANATION_MAX:
+            shown.pop()
+        more = [f"{len(said) - len(shown)} more"] if len(shown) < len(said) else []
+        return "" if plain or not shown else ", ".join([*shown, *more])
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
         """What goes with the difference between two options, one sentence each; baseline second."""

@@ -12,5 +12,7 @@ def nothing_to_compare(findings: Findings) -> Verdict:
     text = "Nothing to compare: no block holds a finished run of two options."
     if findings.evidence.study.subject.kind == "recording":
         text = "Nothing to compare: the options have no figure in common of which more or less is better."
+    elif findings.run_metrics.engine_bound:
+        text = "No winner by throughput: the load engine was at its limit of CPU."
     found = Verdict("nothing to compare", None, text)
     return with_severe_gauges(findings, found, ())

@@ -9,6 +9,7 @@ from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.kernel.profile import profile_reasons
 from steelyard.analysis.load.background import reports_beside
+from steelyard.analysis.verdict.crash import lost_in_a_crash
 from steelyard.analysis.verdict.factors import most_important_factor
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.gauges import with_severe_gauges
@@ -98,9 +99,12 @@ def _two(findings: Findings, pair: PairResult) -> Verdict:
         return Verdict("tie", None, headline, said.differences())
     by_point = answers_by_point(findings.evidence, findings.comparisons, findings.pairwise.metrics)
     none, over = "No winner between", f" over {findings.over} together" if by_point else ""
-    # of one block the difference is there to see, and no scatter to hold it against
-    why = "one block proves no difference" if findings.blocks == 1 else "no difference is shown"
-    headline = fitting(f"{none} {a} and {b}: {why}{over}.", f"{none} {both}: {why}{over}.")
+    headline = fitting(
+        f"{none} {a} and {b}: no difference is shown{over}.", f"{none} {both}: no difference is shown{over}."
+    )
+    if findings.blocks == 1:
+        once = "Measured once: cannot tell which is faster,"
+        headline = fitting(f"{once} {a} or {b}.", f"{once} {pair.option} or {pair.other}.")
     ratios = said.differences(headline_says_none=True)
     return Verdict("inconclusive", None, headline, ratios, missing(findings, pair))
 
@@ -132,7 +136,11 @@ def _won(findings: Findings, pair: PairResult, wins: str, ahead: str) -> Verdict
             f"{option} {lead.partition(':')[0]}.",
         ),
         interval=said.interval(),
-        consequence=joined(said.beside(), findings.slower_tail(pair)),
+        consequence=joined(
+            said.beside(),
+            findings.slower_tail(pair),
+            lost_in_a_crash(*map(findings.evidence.option, (option, other))),
+        ),
     )
 
 
@@ -171,6 +179,9 @@ def _many(findings: Findings, pair: PairResult, open_to: Sequence[str]) -> Verdi
         f"No winner among {number} options: {leader} leads, but is not shown to beat any other.",
     )
     full = () if placed in headline else (f"{leader} leads: {placed}.",)
+    if findings.blocks == 1:
+        headline = f"Measured once: cannot tell which of {number} options is fastest; {leader} leads."
+        full = ()
     return Verdict("inconclusive", None, headline, against, joined(more, _others_differ(findings)), full)
 
 

@@ -11,7 +11,7 @@ from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.headline import capitalised
-from steelyard.quantities import count, decrease, percent, says_nothing, significant
+from steelyard.quantities import count, decrease, duration, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
 _FAR = 10.0  # ends of an interval of which each needs its unit
@@ -177,11 +177,7 @@ def missing(findings: Findings, pair: PairResult) -> str:
     if not undecided:
         return ""
     if findings.evidence.study.subject.kind == "recording":
-        few = max(c.blocks for c in undecided) < 2
-        missing_runs = (
-            " One run of each option does not tell how much runs differ: more runs of each are missing."
-        )
-        return "A recording cannot be repeated to find out." + (missing_runs if few else "")
+        return "A recording cannot be repeated to find out: only one with more runs of each option tells."
     blocks = max(c.blocks for c in undecided)
     known = [c.settled_at for c in undecided if c.settled_at is not None]
     if not known:
@@ -198,4 +194,6 @@ def missing(findings: Findings, pair: PairResult) -> str:
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."
-    return f"At this scatter about {needed} blocks would settle {what}."
+    runs = findings.evidence.runs
+    total = duration(needed * float(runs["seconds"].sum()) / len({*runs["block"].tolist()}))
+    return f"At this scatter about {needed} blocks, {total} in all, would settle {what}."

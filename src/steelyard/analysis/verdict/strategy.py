@@ -19,9 +19,14 @@ Strategy = Callable[[Findings], Verdict]
 
 
 def verdict(findings: Findings) -> Verdict:
-    """The answer with its reasons; first what makes it doubtful: disturbed runs, servers that differ."""
+    """The answer with its reasons; first what makes it doubtful."""
     found, unlike = _strategy(findings)(findings), unlike_servers(findings.evidence)
-    doubts = (findings.disturbed.sentence, f"Servers differ beside the factor: {unlike}." if unlike else "")
+    doubts = (
+        "The load engine was at its limit of CPU: throughput is the engine's and names no winner."
+        * findings.run_metrics.engine_bound,
+        findings.disturbed.sentence,
+        f"Servers differ beside the factor: {unlike}." if unlike else "",
+    )
     return replace(found, reasons=(*filter(None, doubts), *found.reasons))
 
 

@@ -98,8 +98,8 @@ class Evidence:
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
     kinds: run, point, transaction, count, retries: of each kind of transaction, where there are kinds.
     turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
-    redone: run, block, cause, used, studies (others, the most at a time): disturbed runs whose block
-        was repeated; used: they count nevertheless, as the repetition was disturbed more.
+    redone: run, block, status, cause, used, studies (others, the most at a time): void and disturbed runs
+        whose block was repeated; used: they count nevertheless, as the repetition was disturbed more.
     data: what identifies the study's own data, by key of the workload: a file by its checksum.
     instruction_time: the clock counts instructions (of an emulated guest).
     rehearsal: option, step, statement, answer, rows, draws, plan.
@@ -162,7 +162,9 @@ class Evidence:
             "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
         )
     )
-    redone: Columns = field(default_factory=lambda: _none("run", "block", "cause", "used", "studies"))
+    redone: Columns = field(
+        default_factory=lambda: _none("run", "block", "status", "cause", "used", "studies")
+    )
     data: Mapping[str, str] = field(default_factory=dict[str, str])
     instruction_time: bool = False
     rehearsal: Columns = field(

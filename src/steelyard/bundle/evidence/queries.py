@@ -71,12 +71,16 @@ PEAKS = """
     group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
 """
 
-# disturbed runs, and the most other studies at a time beside each
+# void and disturbed runs, and the most other studies at a time beside each
 REDONE = """
-    select run, any_value(block) as block, any_value(cause) as cause,
+    select run, any_value(block) as block, any_value(status) as status, any_value(cause) as cause,
         run in (select run from used_runs) as used,
-        coalesce(max(value) filter (monitor = 'disturbance' and metric = 'studies'), 0)::BIGINT as studies
-    from runs left join samples using (run) where status = 'disturbed' group by run order by run
+        coalesce(max(s.value) filter (s.monitor = 'disturbance' and s.metric = 'studies'), 0)::BIGINT
+            as studies
+    from runs left join samples s using (run)
+    where status = 'disturbed' or (status = 'void' and attempt < (
+        select max(attempt) from runs other where other.block = runs.block))
+    group by run order by run
 """
 
 GAUGES = """

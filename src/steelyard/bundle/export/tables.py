@@ -12,8 +12,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import replacing
 from steelyard.bundle.storage.open_folder import Place
 from steelyard.run_tables.derived import DERIVED
-from steelyard.run_tables.schema import TABLES
-from steelyard.run_tables.table import Table
+from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError, nearest
 
 _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}

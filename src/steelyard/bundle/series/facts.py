@@ -45,7 +45,7 @@ class MonitorCost:
 class RunFacts:
     """done: runs that count. void, disturbed: runs that do not. all_runs: with the others of their blocks.
 
-    started_at: of the first, UTC, ISO 8601; '' where there is none.
+    started_at: of the first, ISO 8601; '' where there is none.
     load_points: numbers of clients that were connected. in_turns: the options of a block took turns.
     """
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
-from steelyard.study.workloads.program import ProgramWorkload, time_unit_ns
+from steelyard.quantities import time_unit_ns
+from steelyard.study.workloads.program import ProgramWorkload
 
 # a time line cannot show more points
 _POINTS = 3000

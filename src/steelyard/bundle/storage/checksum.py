@@ -11,6 +11,7 @@ from typing import Any, cast
 from steelyard.study.errors import InputError
 
 _KEY = "checksum"
+_FILE_BYTES_MAX = 64 << 20
 
 
 def seal(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +37,8 @@ def read_bytes(place: Path, hint: str) -> bytes:
         # opening a named pipe would block
         if place.exists() and not place.is_file():
             raise InputError(f"{place}: not a file", hint)
+        if place.stat().st_size > _FILE_BYTES_MAX:
+            raise InputError(f"{place}: larger than {_FILE_BYTES_MAX >> 20} MiB: damaged", hint)
         return place.read_bytes()
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror}", hint) from None

@@ -29,14 +29,14 @@ def replacing(place: Path) -> Generator[Path]:
     os.close(os.open(draft, flags, 0o666))
     try:
         yield draft
-        _sync(draft)
+        sync(draft)
         draft.replace(place)
     except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise
     with suppress(OSError):
-        _sync(place.parent)
+        sync(place.parent)
 
 
 def write_whole(place: Path, content: str | bytes) -> Path:
@@ -63,8 +63,9 @@ def file_names(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Flushes a file or a folder to disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,8 @@ from steelyard.study.errors import InputError
 
 RUN_FILE = "run.json"
 
+# the writer keeps the tables of a run in memory, so no table is larger, and hashing takes time
+_TABLE_BYTES_MAX = 4 << 30
 _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
@@ -78,12 +79,12 @@ def identify(folder: Path, number: int, bundle: str, options: Collection[str]) -
 
 def _damage(place: Path, checksum: str) -> str:
     try:
-        if not stat.S_ISREG(place.stat().st_mode):
-            return "not a file"
+        if not place.is_file():
+            return "not a file" if place.exists() else "missing"
+        if place.stat().st_size > _TABLE_BYTES_MAX:
+            return f"larger than {_TABLE_BYTES_MAX >> 30} GiB: damaged"
         with place.open("rb") as file:
             same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
-    except FileNotFoundError:
-        return "missing"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     except ValueError:

@@ -143,6 +143,7 @@ class EnvironmentShape(_Loose):
     virtualization: _Virtualization = _Virtualization()
     storage: _Storage = _Storage()
     study: dict[str, str] = {}
+    programs: Annotated[list[dict[str, str]], Field(min_length=1)] = [{}]
     kernel: dict[str, Any] = {}
     mitigations: dict[str, Any] = {}
     steelyard: dict[str, Any] = {}

@@ -47,7 +47,10 @@ def readable(path: Path, place: Place | None = None) -> Generator[None]:
         yield
     except duckdb.Error as error:
         text = str(error).partition("\n")[0]
+        scarce = isinstance(error, duckdb.OutOfMemoryException)
         raise InputError(
             f"{path}: its tables cannot be read: {place.named(text) if place else text}",
-            "take the file from a copy of the bundle",
+            "raise the limit of memory: ulimit -v, or docker run --memory"
+            if scarce
+            else "take the file from a copy of the bundle",
         ) from None

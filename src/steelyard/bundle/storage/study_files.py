@@ -26,28 +26,36 @@ def kept_files(bundle: Path, head: Mapping[str, Any]) -> StudyFiles:
     for name, facts in _known(head).items():
         if facts["copy"]:
             place = bundle / facts["copy"]
-            if _sha256(place) != facts["sha256"]:
+            if place.is_file() and place.stat().st_size > _COPIED_BYTES_MAX:
+                raise InputError(f"{place}: larger than {_COPIED_BYTES_MAX >> 20} MiB: damaged", _LOST)
+            if checksum(place) != facts["sha256"]:
                 raise InputError(f"{place}: it was edited since the study began, or is damaged", _LOST)
             kept[name] = place
     return StudyFiles(bundle, kept)
 
 
-def copy_files(bundle: Path, files: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """Copies them into a bundle; what its head says of each, by its name in the study. Raises OSError."""
+def copy_files(bundle: Path, files: Mapping[str, Path | str]) -> dict[str, dict[str, Any]]:
+    """Copies them into a bundle; what its head says of each, by its name in the study. Raises OSError.
+
+    A text stands for the file itself: settings, without the lines that are left out.
+    """
     found: dict[str, dict[str, Any]] = {}
     for number, (name, place) in enumerate(files.items(), start=1):
-        size_bytes = place.stat().st_size
-        copy = f"{_FOLDER}/{number}-{place.name}" if size_bytes <= _COPIED_BYTES_MAX else ""
+        size_bytes = len(place.encode()) if isinstance(place, str) else place.stat().st_size
+        copy = f"{_FOLDER}/{number}-{Path(name).name}" if size_bytes <= _COPIED_BYTES_MAX else ""
         if copy:
             (bundle / _FOLDER).mkdir(exist_ok=True)
-            shutil.copyfile(place, bundle / copy)
-        found[name] = {"copy": copy, "sha256": _sha256(place), "bytes": size_bytes}
+            if isinstance(place, str):
+                (bundle / copy).write_text(place, encoding="utf-8")
+            else:
+                shutil.copyfile(place, bundle / copy)
+        found[name] = {"copy": copy, "sha256": checksum(place), "bytes": size_bytes}
     return found
 
 
-def changed_files(head: Mapping[str, Any], files: Mapping[str, Path]) -> Sequence[str]:
+def changed_files(head: Mapping[str, Any], files: Mapping[str, Path | str]) -> Sequence[str]:
     """Names of the files that are others than when the study began."""
-    return [name for name, facts in _known(head).items() if _sha256(files[name]) != facts["sha256"]]
+    return [name for name, facts in _known(head).items() if checksum(files[name]) != facts["sha256"]]
 
 
 def identity_of_data(head: Mapping[str, Any], raw: Mapping[str, Any]) -> Mapping[str, str]:
@@ -68,7 +76,10 @@ def _known(head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return head.get("files", {})
 
 
-def _sha256(place: Path) -> str:
+def checksum(place: Path | str) -> str:
+    """SHA-256 of its content, or of a text. Raises InputError for a file that cannot be read."""
+    if isinstance(place, str):
+        return hashlib.sha256(place.encode()).hexdigest()
     try:
         with place.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,8 +11,7 @@ from steelyard.bundle.evidence.histograms import file_of
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.bundle.storage.open_folder import Place
 from steelyard.bundle.storage.percentiles import add_percentiles
-from steelyard.run_tables.schema import TABLES
-from steelyard.run_tables.table import Table
+from steelyard.run_tables.schema import TABLES, Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"

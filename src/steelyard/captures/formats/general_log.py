@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -80,7 +80,9 @@ def _is_statement(sessions: _Sessions, name: str, command: str, argument: str) -
 
 def _records(path: Path, sessions: _Sessions) -> Iterator[tuple[int, tuple[str | None, str, str, str]]]:
     """Number of the first line, time, session, command, argument, which may have several lines."""
-    record: tuple[str | None, str, str, str] | None = None
+    record: tuple[str | None, str, str] | None = None
+    # a statement may have a million lines
+    argument: list[str] = []
     begin, skip = 1, 0
     with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         for number, line in enumerate(file, start=1):
@@ -88,22 +90,22 @@ def _records(path: Path, sessions: _Sessions) -> Iterator[tuple[int, tuple[str |
                 skip -= 1
             elif _START.fullmatch(line):
                 if record:
-                    yield begin, _ended(record)
+                    yield begin, (*record, _text(argument))
                 record = None
                 sessions.start += 1
                 skip = _HEADER_LINES
             elif found := _LINE.fullmatch(line):
                 if record:
-                    yield begin, _ended(record)
-                record, begin = (found[1], found[2], found[3], found[4]), number
-            elif record:
-                record = (*record[:3], record[3] + line)
+                    yield begin, (*record, _text(argument))
+                record, argument, begin = (found[1], found[2], found[3]), [found[4]], number
+            else:
+                argument.append(line)
     if record:
-        yield begin, _ended(record)
+        yield begin, (*record, _text(argument))
 
 
-def _ended(record: tuple[str | None, str, str, str]) -> tuple[str | None, str, str, str]:
-    return (*record[:3], record[3].removesuffix("\n"))
+def _text(lines: Sequence[str]) -> str:
+    return "".join(lines).removesuffix("\n")
 
 
 def _us(time: str) -> int:

@@ -36,7 +36,7 @@ def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
                 break
             try:
                 yield from statements.take(_line(json.loads(text)))
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}:{number}: no record of {NAME}: {error}") from None
     yield from statements.end()
 

@@ -59,7 +59,7 @@ class ControlGroup:
                     if (found := value_of(path)) != text:
                         raise NotTaken(f"{attribute} = {shown(value)}: it has {found}")
         except OSError as error:
-            raise NotTaken(f"{_requested(self._share)}: {error.strerror}") from None
+            raise NotTaken(f"{_requested(self._share)}: {error.strerror}") from error
 
     def join(self, pid: int) -> None:
         """Moves a process and its descendants in; later children inherit the group. Raises NotTaken."""
@@ -73,9 +73,15 @@ class ControlGroup:
                         with suppress(ProcessLookupError):
                             write(folder / "cgroup.procs", str(process))
                     except OSError as error:
-                        raise NotTaken(f"{_requested(self._share)}: {folder}: {error.strerror}") from None
+                        raise NotTaken(f"{_requested(self._share)}: {folder}: {error.strerror}") from error
             else:
                 raise NotTaken(f"{_requested(self._share)}: processes start faster than they can be moved")
+
+    def holds(self, pid: int) -> bool:
+        """Whether a process that joined is still in it, or has ended."""
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/cgroup").read_text().count(self._name) == len(self.folders)
+        return True
 
 
 def dissolve(folder: Path) -> None:

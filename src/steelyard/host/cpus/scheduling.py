@@ -9,6 +9,7 @@ import ctypes
 import os
 import platform
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.study.host_settings import REAL_TIME, Schedule
@@ -61,26 +62,39 @@ def schedule_of(tid: int) -> Schedule:
 
 def impose(pid: int, requested: Schedule) -> None:
     """Schedules a process, its threads and its descendants as requested. Raises NotTaken."""
-    misfits: dict[int, str] = {}
+    found: dict[int, str] = {}
     for _ in range(PASSES):
-        misfits = _misfits(pid, requested)
-        if not misfits:
+        found = misfits(pid, requested)
+        if not found:
             return
-        for tid in misfits:
+        for tid in found:
             with suppress(ProcessLookupError):
                 _write(tid, requested)
-    raise NotTaken(next(iter(misfits.values())))
+    raise NotTaken(next(iter(found.values())))
 
 
-def misfit_of(tid: int, requested: Schedule) -> str:
-    """`nice = 5: it has 0`, for the first attribute that is not as requested; '' if all are."""
+def misfit_of(tid: int, requested: Schedule, narrower: bool = False) -> str:
+    """`nice = 5: it has 0`, for the first attribute that is not as requested; '' if all are.
+
+    narrower: it may have bound itself to some of the requested CPUs.
+    """
     has = schedule_of(tid)
+    if narrower and has.cpus and requested.cpus and has.cpus < requested.cpus:
+        has = replace(has, cpus=requested.cpus)
     for name, value in requested.given():
-        found = getattr(has, name)
-        same = abs(found - value) < 1e-6 if isinstance(value, float) and found is not None else found == value
-        if not same:
-            return f"{name} = {shown(value)}: it has {shown(found)}"
+        if (found := shown(getattr(has, name))) != shown(value):
+            return f"{name} = {shown(value)}: it has {found}"
     return ""
+
+
+def misfits(pid: int, requested: Schedule, narrower: bool = False) -> dict[int, str]:
+    """Threads of a process and of its descendants that are not as requested, each with the attribute."""
+    found: dict[int, str] = {}
+    for tid in tasks(pid):
+        with suppress(ProcessLookupError):
+            if misfit := misfit_of(tid, requested, narrower):
+                found[tid] = misfit
+    return found
 
 
 def shown(value: object) -> str:
@@ -113,15 +127,6 @@ def tasks(pid: int) -> list[int]:
     return found
 
 
-def _misfits(pid: int, requested: Schedule) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for tid in tasks(pid):
-        with suppress(ProcessLookupError):
-            if misfit := misfit_of(tid, requested):
-                found[tid] = misfit
-    return found
-
-
 def _read(tid: int) -> _Attributes:
     attributes = _Attributes()
     _call(_GET, tid, ctypes.byref(attributes), ctypes.sizeof(attributes), 0)
@@ -138,7 +143,7 @@ def _write(tid: int, requested: Schedule) -> None:
         raise
     except OSError as error:
         attributes = ", ".join(f"{name} = {shown(value)}" for name, value in requested.given())
-        raise NotTaken(f"{attributes}: {error.strerror}") from None
+        raise NotTaken(f"{attributes}: {error.strerror}") from error
 
 
 def _attributes(now: _Attributes, requested: Schedule) -> _Attributes:

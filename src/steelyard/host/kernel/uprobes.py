@@ -27,7 +27,7 @@ def standing(group: str) -> list[str]:
     mount_tracefs()
     for file in _FILES:
         with suppress(OSError):
-            names = [line.split()[0].partition(":")[2] for line in file.read_text().splitlines()]
+            names = [line.partition(" ")[0].partition(":")[2] for line in file.read_text().splitlines()]
             return [name for name in names if name.startswith(f"{group}/")]
     return []
 

@@ -1,12 +1,19 @@
-"""A total time limit for any wait that may never end."""
+"""A total time limit for any wait that may never end; the limit of open files."""
 
 from __future__ import annotations
 
+import logging
+import resource
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+
+# a program may go through all descriptors that its limit permits
+_FILES_MAX = 65_536
+# a longer wait is reported, once
+_SILENT_S = 10.0
 
 
 class TimedOut(Exception):
@@ -18,7 +25,8 @@ def within(limit_s: float, what: str, work: Callable[[], T]) -> T:
 
     A limit per read does not end a wait for a peer that sends one byte per second, and a library may wait
     without a limit. So work runs in a thread, which is abandoned when it is late: it must change nothing
-    but its result. An interrupt ends the wait at once. what: completes `... took longer than 30 s`.
+    but its result. A wait of 10 s is reported on standard error. An interrupt ends the wait at once. what:
+    completes `... took longer than 30 s`.
     """
     result: list[T] = []
     failure: list[BaseException] = []
@@ -33,8 +41,16 @@ def within(limit_s: float, what: str, work: Callable[[], T]) -> T:
             done.set()
 
     threading.Thread(target=run, name=what, daemon=True).start()
-    if not done.wait(limit_s):
+    if not done.wait(min(_SILENT_S, limit_s)) and limit_s > _SILENT_S:
+        logging.getLogger(__name__).warning("%s: %g s so far, at most %g s", what, _SILENT_S, limit_s)
+    if not done.wait(max(0, limit_s - _SILENT_S)):
         raise TimedOut(f"{what} took longer than {limit_s:g} s")
     if failure:
         raise failure[0]
     return result[0]
+
+
+def permit_files() -> None:
+    """Raises the soft limit of open files to what the hard one permits, for what starts here too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, _FILES_MAX)), hard))

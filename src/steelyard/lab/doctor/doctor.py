@@ -26,6 +26,8 @@ from steelyard.lab.doctor.permissions import (
 )
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.machine import read_text
+from steelyard.lab.machine.inherited import inherited, limits
+from steelyard.quantities import listed
 from steelyard.subjects import kinds
 from steelyard.subjects.servers.account import NAME
 
@@ -51,7 +53,7 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         _mitigations(facts["mitigations"]),
         _huge_pages(facts["memory"]),
         _clock(facts["kernel"]),
-        _quota(facts["virtualization"]),
+        _inherited(),
         _temp_folder(facts["storage"]),
         pressure(),
         open_files(),
@@ -215,16 +217,12 @@ def _clock(kernel: dict[str, Any]) -> Finding:
     return Finding("clock", "warning", f"{source}: each reading of the time may be a system call", hint)
 
 
-def _quota(virtual: dict[str, Any]) -> Finding:
-    cpus = virtual.get("cgroup_cpus_limit")
-    if cpus is not None and cpus < len(os.sched_getaffinity(0)):
-        return Finding(
-            "CPU quota",
-            "warning",
-            f"the control group allows {cpus:g} CPU{'s' * (cpus != 1)}: bursts are cut off in periods",
-            "run outside the container, or give it whole CPUs (docker run --cpuset-cpus)",
-        )
-    return Finding("CPU quota", "ok", "no control group limits the CPU", "nothing to do")
+def _inherited() -> Finding:
+    text = listed(inherited()) or "nothing"
+    if [*limits()]:
+        hint = "start it from a plain shell outside the container, or give the container whole CPUs"
+        return Finding("inherited", "warning", text, hint)
+    return Finding("inherited", "ok", text, "nothing to do")
 
 
 def _temp_folder(storage: dict[str, Any]) -> Finding:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.host.finding import Finding, privileged
+from steelyard.host.finding import Finding, held, privileged
 from steelyard.host.kernel.tracefs import mount_tracefs, tracefs_folder, with_cause
 from steelyard.host.kernel.uprobes import new_group
 from steelyard.host.processes.guard import Guard
@@ -22,18 +22,18 @@ from steelyard.subjects import kinds
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 
-_FILES_PER_CLIENT = 1
-_FILES_OF_OUR_OWN = 256
+# an engine's own, beside one for each client: its pipes, its timers, Python's files
+FILES_OF_AN_ENGINE = 24
 
 _IO_URING_SETUP = 425  # the same number on every architecture
 _IO_URING_PARAMS_BYTES = 120
 
-# Use of each capability; bit numbers from linux/capability.h.
+# Use of each capability.
 _CAPABILITIES = {
-    "CAP_PERFMON": (38, "tracepoints: kernel locks, scheduling"),
-    "CAP_SYSLOG": (34, "names of kernel functions"),
-    "CAP_SYS_PTRACE": (19, "I/O and symbols of other users' processes"),
-    "CAP_SYS_ADMIN": (21, "uprobes: waits for latches"),
+    "CAP_PERFMON": "tracepoints: kernel locks, scheduling",
+    "CAP_SYSLOG": "names of kernel functions",
+    "CAP_SYS_PTRACE": "I/O and symbols of other users' processes",
+    "CAP_SYS_ADMIN": "uprobes: waits for latches",
 }
 
 
@@ -58,8 +58,8 @@ def pressure() -> Finding:
 def open_files() -> Finding:
     """The number of clients that the limit on descriptors permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    clients = max(0, (soft - _FILES_OF_OUR_OWN) // _FILES_PER_CLIENT)
-    text = f"{soft} allowed (hard limit {hard}): up to {clients} clients"
+    clients = max(0, soft - FILES_OF_AN_ENGINE)
+    text = f"{soft} allowed (hard limit {hard}), {FILES_OF_AN_ENGINE} + clients needed: {clients} clients"
     if clients < 1000:
         return Finding("open files", "warning", text, f"ulimit -n {max(hard, 65_536)}")
     return Finding("open files", "ok", text, "for more clients: ulimit -n 65536")
@@ -158,8 +158,8 @@ def host_settings() -> Iterator[Finding]:
 
 def capabilities() -> Iterator[Finding]:
     """Each capability that a probe needs."""
-    for name, (_, use) in _CAPABILITIES.items():
-        if _has_capability(name):
+    for name, use in _CAPABILITIES.items():
+        if held(name):
             yield Finding(name, "ok", f"held, for {use}", "nothing to do")
         else:
             yield Finding(
@@ -170,9 +170,3 @@ def capabilities() -> Iterator[Finding]:
                 if os.geteuid() == 0
                 else f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or {privileged()}",
             )
-
-
-def _has_capability(name: str) -> bool:
-    status = read_text(_PROC / "self/status")
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
-    return found is not None and bool(int(found[1], 16) >> _CAPABILITIES[name][0] & 1)

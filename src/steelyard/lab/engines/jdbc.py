@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError
-from steelyard.subjects.drivers.connection import command, with_own_programs
+from steelyard.subjects.drivers.connection import command, with_own_programs, with_pieces
 
 
 def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
@@ -28,7 +28,7 @@ def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
     # a plan may hold a password: it must not be a file that others can read
     descriptor = os.memfd_create("plan", 0)
     with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(plan.encode() + b"\n" + lines.rest())
+        file.write(json.dumps(with_pieces(given)).encode() + b"\n" + lines.rest())
     os.set_inheritable(descriptor, True)
     arguments = [*command(jdbc), f"/proc/self/fd/{descriptor}"]
     os.execv(arguments[0], arguments)

@@ -10,7 +10,7 @@ from steelyard.study.study import Study
 from steelyard.subjects import Load, Server
 from steelyard.subjects.servers.by_address import commits_itself
 from steelyard.workloads import Work
-from steelyard.workloads.load_plan import load_plan
+from steelyard.workloads.load_plan import counts, load_plan
 
 # connecting, logging in, inspection, writing the result
 _MARGIN_S = 180.0
@@ -40,6 +40,8 @@ def engine_plan(
     seed = (study.plan.seed * (_BLOCKS_MAX + 1) + slot.block) % 2**63
     plan: dict[str, Any] = {**load_plan(study, slot.option, work), "seed": seed}
     server = load.server
+    for one in plan.get("statements", ()):
+        one["counts"] = counts(one["sql"], server.protocol if server else "standard")
     if numbers != (0, 1):
         plan |= {
             key: [_numbered(one, numbers) for one in plan[key]] for key in ("statements", "transactions")
@@ -50,7 +52,7 @@ def engine_plan(
         block = {"block": slot.block} if load.own_clock else {}
         return {**load.plan, **plan, **block}
     trace = {"scheduling_trace_s": study.probes.scheduling_trace_s} if study.probes.scheduling_trace_s else {}
-    countable = server.latch_names is not None and server.pid is not None
+    countable = server.latch_names is not None and server.pid is not None and not study.subject.dsn
     count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
     return {**load.plan, **_address(server), **plan, **trace, **count}
 
@@ -117,6 +119,7 @@ def _address(server: Server) -> dict[str, Any]:
             "database": server.database,
             "tls": server.tls,
             "ca_file": server.ca_file,
+            "escapes": server.escapes,
         },
         "session": list(server.session),
         "turn_end": server.turn_end,

@@ -12,18 +12,28 @@ import re
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from steelyard.host.processes.parent import adopt_orphans, end_with
 from steelyard.lab.engines.instances import Instance, Instances, end_descendants
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.quantities import time_unit_ns
 from steelyard.run_tables.rows import Rows
 
 _OUTPUT_BYTES_MAX = 4_000_000  # the end of an output that is searched
 _TAIL_CHARACTERS = 16_000
+# thousands separators and decimal signs within a number; an exponent; the word after it
+_NUMBER = re.compile(
+    r"((?:(?<![\w.])[-+])?\.?\d+(?:[.,'_\u00a0\u202f]\d+)*(?:[eE][-+]?\d+)?)([ \u00a0]?[^\W\d_]*)"
+)
+_THOUSANDS = r"\d{1,3}(?:[,'\u00a0\u202f]\d{3})+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_SCALED = r"[kKMGTP](?:i?[bB]|\w+[pP][sS])?"
+# a pattern that finds its group beside any of these demands nothing of the text there
+_OTHERS = ("z", " ", "K", "M", " us", " ms", " s", "us", "ms", "s")
 
 Say = Callable[[str], None]
 
@@ -32,8 +42,8 @@ def run(plan_json: str, say: Say) -> str:
     """Runs the load points of a plan; returns the result as JSON. Raises LoadFailed.
 
     plan: instances (for each load point a list of command, environment, folder, cpus), outputs (a folder),
-    score and time (pattern or json_path; None: the run time), scores (further ones by name), exit_code,
-    deadline_s, cool_down_s.
+    score and time (pattern or json_path; None: the run time), unit (of the score), scores (further ones by
+    name), exit_code, deadline_s, cool_down_s.
     """
     # orphans of instances stay descendants of this process: it ends them, also after the end of the lab
     signal.signal(signal.SIGTERM, _end)
@@ -90,13 +100,14 @@ def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say:
             number = partial(_number, instances, ended.instance)
             tables["scores"].add(
                 **at,
-                score=number(plan["score"], "score") if plan["score"] else own_s,
-                seconds=number(plan["time"], "time") if plan["time"] else own_s,
+                score=number(plan["score"], "score", plan["unit"], False) if plan["score"] else own_s,
+                seconds=number(plan["time"], "time", "s", False) if plan["time"] else own_s,
                 exit_code=ended.exit_code,
                 cpu_ns=ended.cpu_ns,
             )
             for name, extractor in plan["scores"].items():
-                tables["further_scores"].add(**at, name=name, value=number(extractor, f"score {name}"))
+                value = number(extractor, f"score {name}", extractor["unit"], True)
+                tables["further_scores"].add(**at, name=name, value=value)
     finally:
         under_way.kill()
     tables["phases"].add(
@@ -104,46 +115,84 @@ def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say:
     )
 
 
-def _number(instances: list[Instance], number: int, extractor: Mapping[str, Any], what: str) -> float:
-    """The positive number that the pattern or path finds in an instance's output. Raises LoadFailed."""
+def _number(
+    instances: list[Instance], number: int, extractor: Mapping[str, Any], what: str, unit: str, zero: bool
+) -> float:
+    """The number above 0 that the pattern or path finds in an instance's output. Raises LoadFailed.
+
+    zero: 0 is a value as well.
+    """
     instance = instances[number]
     output, error = _text(instance.output), _text(instance.error)
     if not (output + error).strip():
         raise _failed(instances, number, f"printed nothing, so it has no {what}")
-    if extractor["pattern"] is not None:
-        where = f"pattern {extractor['pattern']}"
-        found = re.findall(extractor["pattern"], output) or re.findall(extractor["pattern"], error)
-        value = found[-1] if found else None
+    part = whole = None
+    if pattern := extractor["pattern"]:
+        where = f"pattern {pattern}"
+        text = output if re.search(pattern, output) else error
+        if found := list(re.finditer(pattern, text)):
+            part, whole = found[-1][1], _whole(found[-1], text, unit)
     else:
         where = f"JSON path {extractor['json_path']}"
-        value = _at(output, extractor["json_path"])
-    if value is None:
+        part = whole = _at(output, extractor["json_path"])
+    if whole is None:
         raise _failed(instances, number, f"printed no {what} ({where})")
+    plain = str(whole)
+    # one comma alone may be a decimal one
+    if re.fullmatch(_THOUSANDS, plain) and (plain.count(",") != 1 or "." in plain):
+        plain = re.sub(r"[^\d.eE+-]", "", plain)
     try:
-        score = float(value)
-    except (TypeError, ValueError):
+        score = float(plain)
+    except ValueError:
         score = float("nan")
-    if not 0 < score < float("inf"):
-        raise _failed(instances, number, f"printed {str(value)[:60]!r} as its {what}: not a positive number")
-    return score
+    if 0 < score < float("inf") or (zero and not score):
+        return score
+    wrong = f"not a {'number from 0 up' if zero else 'positive number'}"
+    if part != whole:
+        wrong = f"the pattern takes {part!r} of it: print plain digits, or let it match the unit beside them"
+    raise _failed(instances, number, f"printed {plain[:60]!r} as its {what}: {wrong}")
+
+
+def _whole(match: re.Match[str], text: str, unit: str) -> str:
+    """The group, with the rest of its number and a unit other than the score's.
+
+    Text beside the group that the pattern itself demands is not part of the number: `,` in a line of CSV.
+    """
+    start, end = match.span(1)
+    numbers = _NUMBER.finditer(text, text.rfind("\n", 0, start) + 1)
+    number = next((each for each in numbers if each.end() > start), match)
+    if number is match or number.start() >= end:
+        return match[1]
+    first, printed = re.findall(r"\w*", unit)[0], number[2].strip()
+    time = time_unit_ns(printed)
+    other = time != time_unit_ns(first) if time else printed.lower() != first.lower()
+    stop = number.end() if other and (time or re.fullmatch(_SCALED, printed)) else number.end(1)
+    before, after = text[number.start() : start], text[end:stop]
+    for beside in _OTHERS:
+        left, right = (beside * len(before))[: len(before)], beside if after else ""
+        changed = text[: start - len(before)] + left + match[1] + right + text[end + len(after) :]
+        again = match.re.match(changed, match.start())
+        demanded = again is None or again.span(1) != (start, end)
+        if not demanded and (not after or after.strip() != right.strip()):
+            return before + match[1] + after
+    return match[1]
 
 
 def _at(text: str, path: str) -> Any:
-    """The value at a path of the JSON text, or of its last line that is JSON; None if there is none."""
-    value: Any = None
-    for part in (text, *reversed(text.splitlines())):
-        try:
-            value = json.loads(part)
-        except ValueError:
+    """The value at a path of the last JSON text that has it, on lines of its own, or None."""
+    keys = [part.strip('"') for part in re.findall(r'"[^"]+"|[^."]+', path)]
+    found: Any = None
+    end = 0
+    for begin in re.finditer(r"(?:^|[\r\n])\s*(?=[{\[])", text):
+        if begin.end() < end:
             continue
-        if isinstance(value, dict | list):
-            break
-    for key in path.split("."):
-        try:
-            value = cast(Any, value)[int(key) if isinstance(value, list) else key]
-        except (KeyError, IndexError, ValueError, TypeError):
-            return None
-    return None if isinstance(value, bool) else cast(Any, value)
+        with suppress(ValueError, RecursionError, LookupError, TypeError):
+            value, end = json.JSONDecoder().raw_decode(text, begin.end())
+            if re.compile(r"\s*?([\r\n]|\Z)").match(text, end):
+                for key in keys:
+                    value = value[int(key) if isinstance(value, list) else key]
+                found = None if isinstance(value, bool) else value
+    return found
 
 
 def _failed(instances: list[Instance], number: int, what: str) -> LoadFailed:

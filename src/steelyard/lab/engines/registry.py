@@ -11,8 +11,22 @@ from importlib import import_module
 Run = Callable[..., str]
 
 
+# words with which a server ends a session, and the setting behind them
+_TIMEOUTS = {
+    "due to idle-session timeout": "idle_session_timeout",
+    "due to idle-in-transaction timeout": "idle_in_transaction_session_timeout",
+    "due to transaction timeout": "transaction_timeout",
+    "because of inactivity": "wait_timeout",
+}
+
+
 class LoadFailed(Exception):
-    """The engine could not continue: the text gives the cause."""
+    """The engine could not continue: the text gives the cause, and a time that was too short."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        key = next((key for words, key in _TIMEOUTS.items() if words in text), "")
+        return text + (f" (raise {key} in [subject.session])" if key else "")
 
 
 @dataclass(frozen=True)

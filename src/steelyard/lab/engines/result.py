@@ -10,8 +10,7 @@ from typing import Any, cast
 from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
-from steelyard.run_tables.schema import BY_NAME
-from steelyard.run_tables.table import Column, Table
+from steelyard.run_tables.schema import BY_NAME, Column, Table
 
 _POINT = Column("point", "INTEGER", "number of the load point, from 0")
 # the lab converts these to samples, notices and columns of other tables: they are not in a bundle

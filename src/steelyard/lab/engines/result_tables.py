@@ -20,6 +20,14 @@ _TIMES = {
 }
 # of the transactions done: fewer arrivals without a client hardly move a percentile
 _BACKLOG_SHARE = 0.01
+_SAMPLED = ["postgres-waits", "samples_total"]
+# wait events of PostgreSQL whose cause is outside of the transaction, by their beginning
+_EVENTS = {
+    "Lock:": ": a lock that another session holds",
+    "IPC:SyncRep": ": no standby of synchronous_standby_names confirms the commit",
+    "Client:ClientRead": ": the server expects data, as of COPY ... FROM STDIN",
+    "Timeout:PgSleep": ": the transaction sleeps",
+}
 
 
 def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
@@ -83,13 +91,28 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
 
 
 def why_nothing(tables: Mapping[str, Columns]) -> str:
-    """The cause of a run without transactions: its most frequent error."""
+    """The cause of a run without transactions: its most frequent error, and what its sessions waited for."""
+    waits = _waits(tables)
     errors = tables.get("errors", {"count": (), "code": (), "message": ()})
     kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
     if not kinds:
-        return "no transaction ended in the measure phase: raise plan.measure_s or workload.deadline_ms"
+        why = waits or "raise plan.measure_s or workload.deadline_ms"
+        return f"no transaction ended in the measure phase: {why}"
     count, code, message = kinds[0]
-    return f"no transaction succeeded; {count} failed with {code}: {message}"
+    return f"no transaction succeeded; {count} failed with {code}: {message}{waits and '; ' + waits}"
+
+
+def _waits(tables: Mapping[str, Columns]) -> str:
+    """The sampled wait event that the sessions were in at least half of the time, and its meaning; or ''."""
+    samples = tables.get("samples", {"monitor": (), "metric": (), "entity": (), "value": ()})
+    columns = (samples[name] for name in ("monitor", "metric", "entity", "value"))
+    seen = {entity: n for *kind, entity, n in zip(*columns, strict=True) if kind == _SAMPLED}
+    event = max(seen, key=seen.__getitem__, default="")
+    share = seen.get(event, 0) / max(1, sum(seen.values()))
+    if share < 0.5 or event.startswith("CPU"):
+        return ""
+    meaning = next((text for begin, text in _EVENTS.items() if event.startswith(begin)), "")
+    return f"the sessions waited {100 * share:.0f} % of the time for {event}{meaning}"
 
 
 def never_succeeded(result: EngineResult) -> str:

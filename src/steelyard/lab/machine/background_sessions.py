@@ -1,4 +1,4 @@
-"""Scheduling of the sessions that work in the background: set when they are connected, checked at the end."""
+"""Scheduling of the sessions that work in the background, set when they are connected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.host.cpus.scheduling import NotTaken, impose, misfit_of
+from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import within
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.machine.host_settings import Host
 from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
 from steelyard.study.plan import Option
 from steelyard.subjects import Load, SubjectFailed
@@ -22,24 +23,20 @@ _ANSWER_S = 30.0
 class BackgroundSessions:
     """phase() with each event of the engine. Raises SubjectFailed for a refused setting, LoadFailed."""
 
-    def __init__(self, option: Option, work: Work, load: Load) -> None:
+    def __init__(self, host: Host, option: Option, work: Work, load: Load) -> None:
+        self._host = host
         self._option = option
         self._load = load
-        self._requested = host_settings(option.host).schedules.get(SESSIONS, Schedule())
-        self._active = any(True for _ in self._requested.given())
+        self._requested = host_settings(option.host).schedules.get(SESSIONS)
         self._text, self._count = _background(work)
         self._threads: set[int] = set()
 
     def phase(self, event: Mapping[str, Any]) -> None:
-        """Schedules the sessions before the measure phase; after it, checks that they were the same ones."""
-        if not self._active:
-            return
-        if event["phase"] in ("warm-up", "measure") and not self._threads:
-            self._schedule()
-        elif event["phase"] == "cool-down":
-            self._check()
+        """Schedules the sessions before the measure phase."""
+        if self._requested and event["phase"] in ("warm-up", "measure") and not self._threads:
+            self._schedule(self._requested)
 
-    def _schedule(self) -> None:
+    def _schedule(self, requested: Schedule) -> None:
         server = self._load.server
         if server is None or server.sessions is None:
             raise SubjectFailed(
@@ -55,20 +52,11 @@ class BackgroundSessions:
             raise LoadFailed(f"{len(self._threads)} of {self._count} reporting sessions were found")
         try:
             for thread in self._threads:
-                impose(thread, self._requested)
+                self._host.schedule(SESSIONS, thread, requested)
         except NotTaken as misfit:
             raise SubjectFailed(
                 f"option {self._option.label}: the host did not take {SESSIONS}.{misfit}"
             ) from None
-
-    def _check(self) -> None:
-        for thread in self._threads:
-            try:
-                misfit = misfit_of(thread, self._requested)
-            except ProcessLookupError:
-                raise LoadFailed("a reporting session ended under load") from None
-            if misfit:
-                raise LoadFailed(f"a reporting session lost {SESSIONS}.{misfit}")
 
 
 def _background(work: Work) -> tuple[str, int]:

@@ -15,11 +15,12 @@ from uuid import uuid4
 
 from steelyard.host.cpus.control_group import ControlGroup, dissolve
 from steelyard.host.cpus.placement import Placement
-from steelyard.host.cpus.scheduling import NotTaken, impose
+from steelyard.host.cpus.scheduling import NotTaken, impose, misfits, tasks
 from steelyard.host.kernel.setting import Saved, hold, put_back, settle, value_of, values_of
 from steelyard.host.kernel.uprobes import new_group, take_away
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.boots import Boot
 from steelyard.study.host_settings import SESSIONS, Schedule, Share, host_settings
 from steelyard.study.kernel_files import coupled
@@ -51,8 +52,8 @@ class Host:
         self._coupled: list[_Coupled] = []
         self._locks: list[int] = []
         self._hogs: Hogs | None = None
-        self._groups: dict[Path, int] = {}
-        self._settled: set[tuple[str, int]] = set()
+        self._confined: dict[tuple[str, int], tuple[ControlGroup, list[int]]] = {}
+        self._scheduled: dict[tuple[str, int], Schedule] = {}
         self._probes: dict[str, int] = {}
 
     def change(self, option: Option) -> None:
@@ -92,20 +93,43 @@ class Host:
                 pids = {**pids, "hogs": self._hogs.pid}
             # groups come first: entering a group resets the affinity
             for role, share in settings.shares.items():
-                if (role, pids[role]) not in self._settled:
+                # a server or hogs that options share are in their group already
+                if (role, pids[role]) not in self._confined:
                     self._confine(share, role, pids[role])
             for role, schedule in settings.schedules.items():
                 # sessions come with the load
-                if role != SESSIONS and (role != "hogs" or role in settings.shares):
-                    impose(pids[role], schedule)
-            # a server or hogs that options share are in their group already
-            self._settled |= set(pids.items())
+                if role != SESSIONS:
+                    self.schedule(role, pids[role], schedule)
         except NotTaken as misfit:
             raise SubjectFailed(f"option {option.label}: the host did not take {role}.{misfit}") from None
         except KeyError:
             text = f"no process of the role {role} was started here, so its scheduling cannot be set"
             raise SubjectFailed(f"option {option.label}: {text}") from None
         return dict(pids)
+
+    def schedule(self, role: str, pid: int, schedule: Schedule) -> None:
+        """Applies it to a process and its descendants. Raises NotTaken."""
+        impose(pid, schedule)
+        self._scheduled[role, pid] = schedule
+
+    def confirm(self, option: Option, pids: Mapping[str, int]) -> None:
+        """Reads back under load what is set. Raises SubjectFailed, LoadFailed for what no longer acts.
+
+        pids: the option's root process by role; those of options that take turns with it are not read.
+        """
+        self.change(option)
+        for (role, pid), schedule in self._scheduled.items():
+            if pids.get(role, pid) != pid:
+                continue
+            for thread, misfit in misfits(pid, schedule, narrower=True).items():
+                # reporting sessions are processes of the server, with settings of their own
+                if role == SESSIONS or (SESSIONS, thread) not in self._scheduled:
+                    raise LoadFailed(f"a thread lost {role}.{misfit} under load")
+            if role == SESSIONS and not tasks(pid):
+                raise LoadFailed("a reporting session ended under load")
+        for (role, pid), (group, _) in self._confined.items():
+            if pids.get(role, pid) == pid and not group.holds(pid):
+                raise LoadFailed(f"the {role} left its control group under load")
 
     def name_for_probes(self) -> str:
         """A new group for kernel probes: restore() removes its probes, or the guard if the lab is killed."""
@@ -118,11 +142,12 @@ class Host:
         if self._hogs is not None:
             self._hogs.stop()
             self._hogs = None
-        for folder, promise in self._groups.items():
-            dissolve(folder)
-            self._guard.forget(promise)
-        self._groups.clear()
-        self._settled.clear()
+        for group, promises in self._confined.values():
+            for folder, promise in zip(group.folders, promises, strict=True):
+                dissolve(folder)
+                self._guard.forget(promise)
+        self._confined.clear()
+        self._scheduled.clear()
         for group, promise in self._probes.items():
             take_away(group)
             self._guard.forget(promise)
@@ -139,8 +164,7 @@ class Host:
 
     def _confine(self, share: Share, role: str, pid: int) -> None:
         group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
-        for folder in group.folders:
-            self._groups[folder] = self._guard.dissolve(folder)
+        self._confined[role, pid] = group, [self._guard.dissolve(folder) for folder in group.folders]
         group.make()
         group.join(pid)
 
@@ -158,6 +182,8 @@ class Host:
             return {}
         if problems := put_back(group.saved):
             raise SubjectFailed("; ".join(problems))
+        if found != found | (group.given or {}):
+            raise SubjectFailed(f"another program set {', '.join(map(str, found))} back during a run")
         group.given = given
         if not given:
             return {}

@@ -6,13 +6,14 @@ value counts only in a run.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from steelyard.host.kernel.setting import value_of
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
+from steelyard.study.kernel_files import without_effect
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
@@ -84,17 +86,20 @@ def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
         refused = refused_schedule(schedule)
         for refusal in refused:
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
-        idle = schedule.nice is not None and _autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
-        if idle and "nice" not in {refusal.setting for refusal in refused}:
+        name = "policy" if schedule.policy == "idle" else "nice" if schedule.nice is not None else ""
+        grouped = name and autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
+        if grouped and name not in {refusal.setting for refusal in refused}:
             yield Refusal(
-                f"{role}.nice",
-                "has no effect: the kernel schedules sessions as groups, and nice counts only within one",
+                f"{role}.{name}",
+                f"has no effect: the kernel schedules sessions as groups; this {name} counts only within one",
                 f'[host] "{_AUTOGROUP}" = 0'
                 + ("" if os.geteuid() == 0 else " as root, or sudo sysctl kernel.sched_autogroup_enabled=0"),
             )
 
 
 def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
+    if why := without_effect(path):
+        return Refusal(name, f"has no effect: {why}", "leave it out")
     try:
         # an unchanged value needs no permission
         if value_of(path) != " ".join(value.split()):
@@ -103,7 +108,7 @@ def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
         mount = "; sudo mount -t debugfs nodev /sys/kernel/debug" if "/debug/" in str(path) else ""
         return Refusal(name, f"{path} does not exist", f"use a kernel that has it{mount}")
     except OSError as error:
-        return Refusal(name, f"{path}: {error.strerror}", f"{privileged()}, outside a container")
+        return Refusal(name, f"{path}: {error.strerror}", _hint(error, name))
     return None
 
 
@@ -112,16 +117,11 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
     """The attributes that the kernel refuses for a child process."""
     found: list[Refusal] = []
     for name, _ in schedule.given():
-        if name == "rt_priority":
-            continue  # tried with its policy
-        only = Schedule(**{name: getattr(schedule, name)})
-        if name == "policy":
-            only = replace(only, rt_priority=schedule.rt_priority)
-        try:
-            with _sleeper() as pid:
-                impose(pid, only)
-        except NotTaken as misfit:
-            found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS[name]))
+        if name != "rt_priority":  # tried with its policy
+            only = Schedule(**{name: getattr(schedule, name)})
+            if name == "policy":
+                only = replace(only, rt_priority=schedule.rt_priority)
+            found += _tried(name, partial(impose, requested=only))
     return tuple(found)
 
 
@@ -130,27 +130,48 @@ def refused_share(share: Share) -> tuple[Refusal, ...]:
     """The attributes that the kernel refuses for a control group."""
     found: list[Refusal] = []
     with Guard() as guard:
-        for name, value in share.given():
-            try:
-                group = ControlGroup(replace(Share(), **{name: value}), f"steelyard-{uuid4().hex}-trial")
-                for folder in group.folders:
-                    guard.dissolve(folder)
-                group.make()
-                with _sleeper() as pid:
-                    group.join(pid)
-            except NotTaken as misfit:
-                found.append(Refusal(name, str(misfit).partition(": ")[2], _HINTS["share"]))
+
+        def confine(pid: int, only: Share) -> None:
+            group = ControlGroup(only, f"steelyard-{uuid4().hex}-trial")
+            for folder in group.folders:
+                guard.dissolve(folder)
+            group.make()
+            group.join(pid)
+
+        for name, _ in share.given():
+            found += _tried(name, partial(confine, only=Share(**{name: getattr(share, name)})))
     return tuple(found)
 
 
+def _tried(name: str, act: Callable[[int], None]) -> Iterator[Refusal]:
+    try:
+        with _sleeper() as pid:
+            act(pid)
+    except NotTaken as misfit:
+        yield Refusal(name, str(misfit).partition(": ")[2], _hint(misfit.__cause__, name))
+
+
+def _hint(error: BaseException | None, name: str) -> str:
+    """By the kernel's answer: no privilege mends a value that it refuses, nor a mount."""
+    match getattr(error, "errno", None):
+        case errno.EINVAL | errno.ERANGE:
+            return _CPUS if name.startswith("cpus") else "give another value: the kernel refuses this one"
+        case errno.EROFS:
+            return "it is mounted read-only: sudo mount -o remount,rw, or run outside a container"
+        case errno.EACCES:
+            return f"{privileged('CAP_DAC_OVERRIDE')}, outside a container"
+        case _:
+            return _HINTS.get(name, f"{privileged()}, outside a container" if error else _CONTROLLERS)
+
+
+_CPUS = "name CPUs that taskset -p 1 and the control group allow"
 _NICE = f"{privileged('CAP_SYS_NICE')}, or sudo setcap"
+_CONTROLLERS = "version 2 of control groups: echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control"
 _HINTS = {
-    "share": f"{privileged()}, outside a container; version 2 of control groups:"
-    " echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control",
     "policy": f"{_NICE} cap_sys_nice+ep on the interpreter, or ulimit -r 99",
     "nice": f"{_NICE} cap_sys_nice+ep on the interpreter, or raise ulimit -e",
     "slice_ms": "Linux 6.12 or later",
-    "cpus": "name CPUs that taskset -p 1 and the control group allow",
+    "cpus": _CPUS,
 }
 
 
@@ -172,7 +193,7 @@ def own_slice_ms() -> float:
     return 0.0
 
 
-def _autogroup() -> bool:
+def autogroup() -> bool:
     """Whether each session is scheduled as a group: sched(7), "The autogroup feature"."""
     try:
         if value_of(Path("/proc/sys/kernel/sched_autogroup_enabled")) != "1":

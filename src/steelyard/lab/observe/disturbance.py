@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.run_tables.disturbance import Disturbance, Rates, disturbance
 from steelyard.run_tables.rows import Columns
 
@@ -13,8 +14,13 @@ _STUDIES = ("disturbance", "others", "studies")
 _Series = Sequence[tuple[int, float]]
 
 
-def disturbance_of(tables: Mapping[str, Columns], cpus: Mapping[str, frozenset[int]]) -> Disturbance | None:
-    """The worst of its measure phases; None where none was disturbed. cpus: those that each role may use."""
+def disturbance_of(
+    tables: Mapping[str, Columns], cpus: Mapping[str, frozenset[int]], quotas: Mapping[str, float]
+) -> Disturbance | None:
+    """The worst of its measure phases; None where none was disturbed.
+
+    cpus: those that each role may use; quotas: how many of them. Raises NotTaken where a role used more.
+    """
     series = _series(tables["samples"]) if "samples" in tables else {}
     studies = int(max((value for _, value in series.get(_STUDIES, ())), default=0.0))
     found: list[Disturbance] = []
@@ -22,8 +28,13 @@ def disturbance_of(tables: Mapping[str, Columns], cpus: Mapping[str, frozenset[i
     for phase, start_ns, end_ns in zip(*columns, strict=True):
         if phase != "measure" or end_ns <= start_ns:
             continue
-        rates = _rates(series, start_ns, end_ns)
-        if one := disturbance(rates, (end_ns - start_ns) / 1e9, cpus, studies):
+        rates, seconds = _rates(series, start_ns, end_ns), (end_ns - start_ns) / 1e9
+        for role, quota in quotas.items():
+            used = rates.get(("processes", role, "cpu_ns_total"), 0.0) / 1e9
+            # a phase may hold what a period of 100 ms gives beyond its length, and readings take time
+            if used > quota * (1.1 + 0.1 / seconds):
+                raise NotTaken(f"{role}.cpu_quota = {quota:g} does not act: {used:.2f} CPUs were used")
+        if one := disturbance(rates, seconds, cpus, studies):
             found.append(one)
     return max(found, key=lambda one: one.share, default=None)
 

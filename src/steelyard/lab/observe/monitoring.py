@@ -35,8 +35,7 @@ class Monitoring:
         }
         self._wakeup = threading.Condition()
         self._marks = self._answered = 0
-        self._rests = False
-        self._over = False
+        self._rests = self._over = self._idle = False
         self._reading = ""
         self._thread = threading.Thread(target=self._loop, name="monitors", daemon=True)
         for name, (monitor, rate_hz) in readers.items():
@@ -70,10 +69,11 @@ class Monitoring:
         """
         with self._wakeup:
             self._marks += 1
-            mark = self._marks
+            mark, self._idle = self._marks, True
             self._wakeup.notify_all()
             if not self._wakeup.wait_for(lambda: self._answered >= mark, _EDGE_S):
                 raise TimedOut(f"the monitor {self._reading} did not answer within {_EDGE_S:g} s")
+            self._idle = False
 
     def rest(self, rests: bool) -> None:
         """Whether to read only when marked: while the options of other turns load the server."""
@@ -115,11 +115,11 @@ class Monitoring:
                 if wait_s > 0 and not self._over and self._marks == seen:
                     self._wakeup.wait(wait_s)
                 over, marked, seen = self._over, self._marks != seen, self._marks
-                rests = self._rests
+                rests, idle = self._rests, self._idle
             now = time.monotonic_ns()
             for name in list(self._monitors):
                 if over or marked or (due[name] <= now and not rests):
-                    self._read(name)
+                    self._read(name, idle)
                 while due.get(name, now + 1) <= now:
                     due[name] += self._period_ns[name]
                 if name not in self._monitors:
@@ -130,7 +130,7 @@ class Monitoring:
             if over:
                 return
 
-    def _read(self, name: str) -> None:
+    def _read(self, name: str, idle: bool) -> None:
         self._reading = name
         began_ns = time.thread_time_ns()
         t_ns = time.monotonic_ns() - self._origin_ns
@@ -143,7 +143,9 @@ class Monitoring:
             return
         for entity, metric, value in samples:
             self._add(t_ns, name, entity, metric, float(value))
-        self._cost_ns[name] += time.thread_time_ns() - began_ns
+        if not idle:
+            # between turns it takes no time from the load
+            self._cost_ns[name] += time.thread_time_ns() - began_ns
         took_ns = time.monotonic_ns() - self._origin_ns - t_ns
         self._add(t_ns, "monitors", name, "cpu_ns_total", self._cost_ns[name])
         self._add(t_ns, "monitors", name, "reading_ns", took_ns)

@@ -80,7 +80,7 @@ def rehearse(
             f" and measure_s = {measure_s:g} has no room for it"
         )
     for option in bench.options:
-        for name in written([bench.works[option.label]]):
+        for name in written([bench.works[option.label]], kind.protocol):
             found.add(option, "write", name, "", 0)
     for name in sorted(found.wrote):
         found.add(bench.options[0], "write", name, "", 0)

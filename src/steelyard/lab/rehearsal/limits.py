@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE
 from steelyard.lab.laboratory import readers_of
 from steelyard.monitors import MONITORS
 from steelyard.study.errors import InputError
@@ -17,8 +18,6 @@ from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.in_turns import servers_of
 
 _ANSWER_S = 30.0
-# an engine's own, beside one for each client: its pipes, its timers, Python's files
-_FILES_OF_AN_ENGINE = 24
 _LIMIT = "max_connections"
 _OF_THE_MACHINE = "steelyard.monitors.system."
 _AT = ("plan", "clients")
@@ -26,7 +25,7 @@ _AT = ("plan", "clients")
 
 def open_files(bench: Bench) -> Iterator[InputError]:
     """An error where a load engine may not open a file for each client."""
-    need = max(bench.study.plan.clients) + _FILES_OF_AN_ENGINE
+    need = max(bench.study.plan.clients) + FILES_OF_AN_ENGINE
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     own = bench.study.fleet is None and not all(map(driven, bench.options))
     if own and bench.works[bench.options[0].label].statements and need > allowed:

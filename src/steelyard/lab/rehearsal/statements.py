@@ -19,10 +19,10 @@ from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import DRAWS_S, numbered
 from steelyard.lab.rehearsal.written_rows import asking, parted
+from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
-from steelyard.study.scripts import commands_of
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load
@@ -41,6 +41,8 @@ _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin
 _CONNECT_S = 15.0
 _WRITES = "25006"
 _OPEN = "open"
+# cannot run inside a transaction block: that of the trial
+_ALONE = "25001"
 # integrity constraint violation
 _TAKEN = "23"
 _BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
@@ -76,11 +78,11 @@ def try_statements(
         found.not_tried.append("statements: not every JDBC driver has read-only transactions")
         return ()
     if (reads := foreign and not study.subject.writes) and server is not None:
-        refuse_writes(written([work]).values())
+        refuse_writes(written([work], kind.protocol).values())
         load = replace(load, server=reading(server))
     plan = engine_plan(study, Slot(1, 1, option), work, load)
     if not (replays := isinstance(option.workload, ReplayWorkload)):
-        found.errors += _left_open(option, work, plan["transactions"])
+        found.errors += _left_open(option, work, plan["transactions"], kind.protocol)
     stay = {n for n, one in work.statements.items() if foreign and commits_itself(kind.protocol, one.sql)}
     found.not_tried += [f"{name}, with its transaction: a roll back cannot undo it" for name in sorted(stay)]
     plan["transactions"] = [one for one in map(_flat, plan["transactions"]) if not names_of(one) & stay]
@@ -96,15 +98,15 @@ def try_statements(
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
     plan = asking(plan, kind, work) if kind.wrote and not replays else plan
     rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
-    rows, writes = parted(rows, work, found)
+    rows, writes = parted(rows, work, found, kind.protocol)
     found.wrote |= {row["transaction"] for row in writes if row["wrote"]}
     if reads:
         refuse_writes(sorted({row["statement"] for row in rows if row["code"] == _WRITES}))
     if (times := plan.get("prime", 0)) > 1:
         found.priming_s = max(found.priming_s, max(study.plan.clients) * times * _shortest_s(rows))
-    for row in rows:
-        if row["draw"] and not row["code"]:
-            continue
+    alone = [row["statement"] for row in rows if row["code"] == _ALONE]
+    found.not_tried += [f"{name}, and what follows it: it runs in no transaction" for name in alone]
+    for row in (row for row in rows if row["code"] != _ALONE and (row["code"] or not row["draw"])):
         name, answer = row["statement"] or row["transaction"], f"{row['message']} ({row['code']})"
         answer = redact_text(answer, study) if row["code"] else ""
         found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
@@ -179,12 +181,14 @@ def _shortest_s(rows: Iterable[Row]) -> float:
     return sum(took_ns.values()) / 1e9
 
 
-def _left_open(option: Option, work: Work, transactions: Iterable[Row]) -> Iterator[InputError]:
+def _left_open(
+    option: Option, work: Work, transactions: Iterable[Row], protocol: str
+) -> Iterator[InputError]:
     """Transactions that a statement of their own begins and none ends: nothing would be committed."""
     for transaction in transactions:
         begun = ""
         for name in transaction.get("statements", ()):
-            for command in commands_of(work.statements[name].sql):
+            for command in commands_of(work.statements[name].sql, protocol):
                 begun = name if _BEGINS.match(command) else "" if _ENDS.match(command) else begun
         if begun:
             name = transaction["name"]
@@ -214,7 +218,7 @@ def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError
         )
         if option.session:
             hint += f"; settings of the session: {', '.join(f'{k} = {v}' for k, v in option.session.items())}"
-    elif own and len(commands_of(own.sql)) > 1:
+    elif own and len(commands_of(own.sql, kind.protocol)) > 1:
         hint = (
             "a statement is one command: name each under [workload.statements], and list the names:"
             ' [workload.transactions.NAME] statements = ["A", "B"]'

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import ROWS_WRITTEN
-from steelyard.study.scripts import commands_of
+from steelyard.sql_text import commands_of
 from steelyard.study.workloads.statements import Transaction
 from steelyard.subjects import Kind
 from steelyard.workloads import Work
@@ -26,16 +26,18 @@ def asking(plan: Row, kind: Kind, work: Work) -> dict[str, Any]:
     """The plan, whose transactions ask at begin and end what the server has written."""
     asks = {_WROTE: kind.wrote, _SETTLES: kind.settles}
     statements = [*plan["statements"], *({"name": n, "sql": sql} for n, sql in asks.items() if sql)]
-    transactions = [_asking(one, work, bool(kind.settles)) for one in plan["transactions"]]
+    transactions = [_asking(one, work, kind) for one in plan["transactions"]]
     return {**plan, "statements": statements, "transactions": transactions}
 
 
-def _asking(transaction: Row, work: Work, settles: bool) -> Row:
+def _asking(transaction: Row, work: Work, kind: Kind) -> Row:
     """The transaction, which asks at its begin and its end what the server has written."""
     key, given = ("steps", transaction["steps"]) if transaction.get("steps") else ("statements", ())
     steps = given or [{"do": "statement", "name": name} for name in transaction["statements"]]
     sql = [
-        "; ".join(commands_of(work.statements[one["name"]].sql)) if one["do"] == "statement" else one["do"]
+        one["do"]
+        if one["do"] != "statement"
+        else "; ".join(commands_of(work.statements[one["name"]].sql, kind.protocol))
         for one in steps
     ]
     first = next((n for n, text in enumerate(sql) if not _FIRST.match(text)), len(sql))
@@ -44,11 +46,12 @@ def _asking(transaction: Row, work: Work, settles: bool) -> Row:
         last -= 1
     ask, settle = {"do": "statement", "name": _WROTE}, {"do": "statement", "name": _SETTLES}
     # a server may forget its counts once the transaction has ended
-    asking = [*steps[:first], ask, *steps[first:last], *([settle] if settles else []), ask, *steps[last:]]
+    end = [settle, ask] if kind.settles else [ask]
+    asking = [*steps[:first], ask, *steps[first:last], *end, *steps[last:]]
     return {**transaction, key: asking if given else [one["name"] for one in asking]}
 
 
-def parted(rows: Sequence[Row], work: Work, found: Findings) -> tuple[list[Row], list[Row]]:
+def parted(rows: Sequence[Row], work: Work, found: Findings, protocol: str) -> tuple[list[Row], list[Row]]:
     """Rows of statements, and of each draw of a transaction: what the server has written, and kept."""
     asked = [row for row in rows if row["statement"] in (_WROTE, _SETTLES)]
     names = ((row["row"] or [""])[-1] or "" for row in asked)
@@ -56,7 +59,9 @@ def parted(rows: Sequence[Row], work: Work, found: Findings) -> tuple[list[Row],
     failed = dict.fromkeys(row["message"] for row in asked if row["code"])
     found.not_tried += [f"rows written: {message}" for message in failed]
     others = [row for row in rows if row["statement"] not in (_WROTE, _SETTLES)]
-    return others, list(_writes((row for row in asked if row["statement"] == _WROTE), _undone(work)))
+    return others, list(
+        _writes((row for row in asked if row["statement"] == _WROTE), _undone(work, protocol))
+    )
 
 
 def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
@@ -78,7 +83,7 @@ def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _undone(work: Work) -> Set[str]:
+def _undone(work: Work, protocol: str) -> Set[str]:
     """Transactions whose statements end with a roll back, of all or to a savepoint."""
     texts = {
         name: ";\n".join(work.statements[statement].sql for statement in one.statements)
@@ -86,7 +91,8 @@ def _undone(work: Work) -> Set[str]:
         if isinstance(one, Transaction)
     }
     commands = {
-        name: [one for one in commands_of(text) if not _KEEPS.match(one)] for name, text in texts.items()
+        name: [one for one in commands_of(text, protocol) if not _KEEPS.match(one)]
+        for name, text in texts.items()
     }
     return {name for name, found in commands.items() if found and _undoes_all(found)}
 

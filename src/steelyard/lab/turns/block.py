@@ -32,6 +32,7 @@ from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.run_parts import (
+    Pulse,
     engine_cpus,
     refuse_interrupted,
     root_processes,
@@ -111,8 +112,9 @@ class _Block:
         limit_s = sum(engine_limit_s(self._laboratory.study, slot, load) for slot, load in loads)
         lanes = [self._lane(slot, load, limit_s, opened) for slot, load in loads]
         self._turned(0.0)
-        for point in range(len(self._laboratory.study.plan.clients)):
-            self._point(lanes, point)
+        with Pulse():
+            for point in range(len(self._laboratory.study.plan.clients)):
+                self._point(lanes, point)
         results: list[EngineResult] = []
         for lane in self._each(lanes):
             results.append(lane.result())
@@ -227,6 +229,7 @@ class _Block:
                     self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
                     self._turned(share_ms)
         for lane in self._each(lanes):
+            self._laboratory.host.confirm(lane.slot.option, root_processes(lane.load, lane.engine.pid))
             lane.next_point()
 
     def _warmed_up(self, lanes: Sequence[Lane]) -> Mapping[Lane, Course]:

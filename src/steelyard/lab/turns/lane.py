@@ -32,7 +32,7 @@ class Lane:
         self.load = load
         self.monitoring = monitoring
         self.turns: list[Turn] = []
-        self._engine = engine
+        self.engine = engine
         self._events: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
         self._result: EngineResult | None = None
         self._failure: BaseException | None = None
@@ -93,7 +93,7 @@ class Lane:
 
     def stop(self) -> None:
         """Ends engine and monitors now."""
-        self._engine.stop()
+        self.engine.stop()
         self.monitoring.stop()
 
     def _now_ns(self) -> int:
@@ -108,7 +108,7 @@ class Lane:
 
     def _send(self, command: Mapping[str, Any]) -> None:
         try:
-            self._engine.command(command)
+            self.engine.command(command)
         except LoadFailed:
             # the engine's own words, where it left any
             self._thread.join(_LAST_WORDS_S)
@@ -124,7 +124,7 @@ class Lane:
 
     def _run(self) -> None:
         try:
-            self._result = self._engine.result(self._events.put, self._limit_s)
+            self._result = self.engine.result(self._events.put, self._limit_s)
         except BaseException as failure:
             self._failure = failure
         finally:

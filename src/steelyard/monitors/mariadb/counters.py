@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pymysql
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
-from steelyard.host.mariadb_login import login_methods
+from steelyard.host.mariadb_login import log_in
 from steelyard.monitors import Sample, Target, Unavailable
 
 _TIMEOUT_S = 5
@@ -88,12 +88,7 @@ class MariaDBMonitor:
         self._connection: pymysql.Connection[Any] | None = None
         self._limits: dict[str, float] = {}
         self._query = ""
-        self._missing: tuple[str, ...] = ()
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """`counters that this server does not have: Memory_used`, when there are any."""
-        return self._missing
+        self.missing: tuple[str, ...] = ()
 
     def open(self, target: Target) -> None:
         """Connects and reads the limits; raises Unavailable."""
@@ -113,7 +108,7 @@ class MariaDBMonitor:
         except pymysql.MySQLError as error:
             self.close()
             raise Unavailable(f"MariaDB: {message_of(error)}") from error
-        self._missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
+        self.missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; raises Unavailable when the server is gone."""
@@ -168,17 +163,16 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
     context = ssl.create_default_context(cafile=given.get("ca_file")) if encrypted else None
     if context is not None and given["tls"] == "require":
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return pymysql.connect(
+    return log_in(
+        private=encrypted or "socket" in given,
         host=parts.hostname or "localhost",
         port=parts.port or 3306,
         unix_socket=given.get("socket"),
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
         ssl=context,
-        auth_plugin_map=login_methods(private=encrypted or "socket" in given),
         connect_timeout=_TIMEOUT_S,
         read_timeout=_TIMEOUT_S,
-        autocommit=True,
     )
 
 

@@ -22,6 +22,7 @@ from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PL
 _WAL = Cost("wal_bytes_per_txn", "WAL", "log")
 _HITS = Cost("blocks_hit_per_txn", "blocks found in shared buffers", "buffers")
 _READS = Cost("blocks_read_per_txn", "blocks read into shared buffers", "buffers")
+_TEMPORARY = Cost("temp_bytes_per_txn", "temporary files", "buffers")
 _METRICS = (
     DeclaredMetric("commits_total", "database", "Transactions committed"),
     DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
@@ -29,7 +30,7 @@ _METRICS = (
     DeclaredMetric("blocks_read_total", "database", "Blocks not found in shared buffers", costs=(_READS,)),
     DeclaredMetric("rows_returned_total", "database", "Rows that scans returned"),
     DeclaredMetric("rows_written_total", "database", "Rows inserted, updated or deleted"),
-    DeclaredMetric("temp_bytes_total", "database", "Bytes written to temporary files"),
+    DeclaredMetric("temp_bytes_total", "database", "Bytes written to temporary files", (_TEMPORARY,)),
     DeclaredMetric("deadlocks_total", "database", "Deadlocks"),
     DeclaredMetric("sessions", "database", "Sessions, without those of the monitors", fills=True),
     DeclaredMetric("bytes_total", "wal", "WAL written", costs=(_WAL,)),
@@ -97,17 +98,12 @@ class PostgresMonitor:
         self._query = b""
         self._entries_query = b""
         self._entries_due_s = 0.0
-        self._missing: list[str] = []
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """`statements: not installed in this database (...)`, one text per source."""
-        return tuple(self._missing)
+        self.missing: list[str] = []
 
     def open(self, target: Target) -> None:
         """Connects and finds the counters of this server; raises Unavailable."""
         self._target = target
-        self._missing.clear()
+        self.missing.clear()
         self._entries_due_s = 0.0
         self._connection = connection = connect(target)
         version = connection.info.server_version // 10_000
@@ -120,7 +116,7 @@ class PostgresMonitor:
             raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         if not self._query:
             self.close()
-            raise Unavailable("; ".join(self._missing) + " (grant pg_monitor to the monitors' user)")
+            raise Unavailable("; ".join(self.missing) + " (grant pg_monitor to the monitors' user)")
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; none when the server did not answer in time; raises Unavailable."""
@@ -169,7 +165,7 @@ class PostgresMonitor:
                 if connection.broken:
                     raise
                 hint = f" ({part.hint})" if part.hint else ""
-                self._missing.append(f"{part.name}: {message_of(error)}{hint}")
+                self.missing.append(f"{part.name}: {message_of(error)}{hint}")
             else:
                 usable.append(part)
         rows = (f"({part.sql()}) as part{i}" for i, part in enumerate(usable))
@@ -183,12 +179,12 @@ class PostgresMonitor:
         if not loaded:
             return [], []
         if schema is None:
-            self._missing.append(
+            self.missing.append(
                 "statements: not installed in this database (create extension pg_stat_statements)"
             )
             return [], []
         if not connection.leave_statements_alone():
-            self._missing.append(
+            self.missing.append(
                 "statements: the monitor's own queries are among the entries (monitor as a superuser, or "
                 "grant set on parameter pg_stat_statements.track)"
             )

@@ -36,7 +36,7 @@ class _Postgres:
 
     def query(self, sql: str) -> Rows:
         try:
-            cursor = self._connection.read(sql.encode(), b"rollback")
+            cursor = self._connection.read(sql.encode(), given=True)
             if cursor.description is None:
                 raise QueryFailed("it returns no rows: write a select")
             names = [column.name for column in cursor.description]

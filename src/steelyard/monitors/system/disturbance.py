@@ -6,25 +6,25 @@ this one says who they are. What a process used between its last reading and its
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.host.processes.other_studies import labs_of
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.system.procfs import reason
-from steelyard.monitors.system.task import parse_stat
+from steelyard.monitors.system.procfs import ProcFile, parents_in, parse_stat, reason, shared_budget, tasks_of
+from steelyard.monitors.system.task import Thread
 
 _KTHREADD = 2
+_KERNEL = "kernel-threads"
 _NAMES_MAX = 5
 _INTERPRETERS = ("python", "steelyard")
 
 _METRICS = (
     DeclaredMetric("cpu_ns_total", "other:*", "CPU time of other processes of this name; the largest five"),
-    DeclaredMetric("cpu_ns_total", "kernel-threads", "CPU time of the kernel's threads"),
+    DeclaredMetric("cpu_ns_total", _KERNEL, "CPU time of the kernel's threads"),
     DeclaredMetric("studies", "others", "Other studies that run on this machine"),
     DeclaredMetric(
         "throttled_ns_total",
@@ -37,14 +37,33 @@ _METRICS = (
 )
 
 
-@dataclass(frozen=True)
 class _Process:
-    """One process as read. born_ticks: with its pid, which process it is."""
+    """One process of the others. Its files stay open; `stat` is read only if a thread may have run."""
 
-    ppid: int
-    name: str
-    cpu_ns: int
-    born_ticks: int
+    def __init__(self, proc: Path, pid: int) -> None:
+        folder, budget = proc / str(pid), shared_budget()
+        self._stat = ProcFile(folder / "stat", budget)
+        self._thread = Thread(folder / "task" / str(pid), budget, self._stat)
+        self._threads = self._cpu_ns = self.born_ticks = self.ppid = 0
+        self.name = ""
+
+    def read(self) -> int:
+        """CPU time since the last reading, ns; at the first since its birth. Raises OSError at its end."""
+        if not self._thread.read() and self._threads == 1:
+            return 0
+        text = self._stat.read()
+        stat = parse_stat(text)
+        if self.born_ticks not in (0, stat.born_ticks):
+            raise ProcessLookupError
+        self.name = text[text.index(b"(") + 1 : text.rindex(b")")].decode(errors="replace")
+        self.ppid, self.born_ticks, self._threads = stat.ppid, stat.born_ticks, stat.threads
+        before_ns, self._cpu_ns = self._cpu_ns, stat.user_ns + stat.system_ns
+        return max(0, self._cpu_ns - before_ns)
+
+    def close(self) -> None:
+        """Closes the files."""
+        self._stat.close()
+        self._thread.close()
 
 
 class DisturbanceMonitor:
@@ -60,11 +79,12 @@ class DisturbanceMonitor:
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
         self._proc, self._sys = proc, sys
         self._own: frozenset[int] = frozenset()
-        self._seen: dict[int, _Process] = {}
+        self._tasks = b""
+        self._parents: dict[int, int] = {}
+        self._others: dict[int, _Process] = {}
         self._guards: dict[tuple[int, int], list[int]] = {}
-        self._used_ns: dict[str, int] = {}
-        self._kernel_ns = 0
-        self._shown: dict[str, None] = {}
+        self._used_ns = Counter[str]()
+        self._shown = {_KERNEL: None}
         self._groups: list[Path] = []
 
     def open(self, target: Target) -> None:
@@ -72,68 +92,67 @@ class DisturbanceMonitor:
         self._own = frozenset(target.pids.values())
         self._groups = _groups(self._proc, self._sys)
         try:
-            self._seen = self._processes()
+            self._update()
         except OSError as error:
             raise Unavailable(f"{self._proc}: {reason(error)}") from None
+        self._used_ns.clear()
 
     def read(self) -> Iterable[Sample]:
         """CPU time since open."""
-        now = self._processes()
-        others = self._others(now)
-        for pid in others:
-            process, before = now[pid], self._seen.get(pid)
-            same = before is not None and before.born_ticks == process.born_ticks
-            grown_ns = max(0, process.cpu_ns - (before.cpu_ns if before is not None and same else 0))
-            if _KTHREADD in (pid, process.ppid):
-                self._kernel_ns += grown_ns
-            else:
-                self._used_ns[process.name] = self._used_ns.get(process.name, 0) + grown_ns
-        self._seen = now
-        yield Sample("kernel-threads", "cpu_ns_total", self._kernel_ns)
-        yield Sample("others", "studies", self._studies(now, others))
-        largest = sorted(self._used_ns, key=lambda name: -self._used_ns[name])[:_NAMES_MAX]
+        self._update()
+        yield Sample("others", "studies", self._studies())
+        largest = [entity for entity, _ in self._used_ns.most_common() if entity != _KERNEL]
         # a counter that was given once goes on
-        self._shown |= dict.fromkeys(name for name in largest if self._used_ns[name])
-        for name in self._shown:
-            yield Sample(f"other:{name}", "cpu_ns_total", self._used_ns[name])
+        self._shown |= dict.fromkeys(largest[:_NAMES_MAX])
+        for entity in self._shown:
+            yield Sample(entity, "cpu_ns_total", self._used_ns[entity])
         yield from self._limits()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Closes the files."""
+        for process in self._others.values():
+            process.close()
+        self._others.clear()
+        self._tasks = b""
 
-    def _processes(self) -> dict[int, _Process]:
-        found: dict[int, _Process] = {}
-        for name in os.listdir(self._proc):  # noqa: PTH208  Path.iterdir is thrice as slow
-            if name.isdigit():
-                with suppress(OSError, ValueError, IndexError):
-                    text = (self._proc / name / "stat").read_bytes()
-                    stat = parse_stat(text)
-                    title = text[text.index(b"(") + 1 : text.rindex(b")")].decode(errors="replace")
-                    cpu_ns = stat.user_ns + stat.system_ns
-                    found[int(name)] = _Process(stat.ppid, title, cpu_ns, stat.born_ticks)
-        return found
+    def _update(self) -> None:
+        self._search()
+        for pid, process in list(self._others.items()):
+            try:
+                used_ns = process.read()
+            except (OSError, ValueError, IndexError):  # it has ended; its pid may have been reused
+                self._others.pop(pid).close()
+                self._parents.pop(pid, None)
+                self._tasks = b""
+                continue
+            if used_ns:
+                entity = _KERNEL if _KTHREADD in (pid, process.ppid) else f"other:{process.name}"
+                self._used_ns[entity] += used_ns
 
-    def _others(self, now: dict[int, _Process]) -> list[int]:
-        """Those that are no process of the target and descend from none."""
-        ours = dict.fromkeys(self._own, True) | {0: False}
+    def _search(self) -> None:
+        """Finds the others: those that are no process of the target and descend from none."""
+        tasks = tasks_of(self._proc)
+        if tasks and tasks == self._tasks:
+            return
+        self._tasks = tasks
+        known = self._parents
+        self._parents = parents_in(self._proc, known)
+        ours = self._own
+        while born := {pid for pid, parent in self._parents.items() if parent in ours} - ours:
+            ours |= born
+        others = self._parents.keys() - ours
+        for pid in self._others.keys() - others:
+            self._others.pop(pid).close()
+        for pid in others - self._others.keys():
+            with suppress(OSError, ValueError, IndexError):
+                self._others[pid] = process = _Process(self._proc, pid)
+                if pid in known:  # it was ours
+                    process.read()
 
-        def is_ours(pid: int) -> bool:
-            # a chain of parents may break where one ended while we read
-            chain: list[int] = []
-            while pid not in ours:
-                chain.append(pid)
-                ours[pid] = False
-                pid = now[pid].ppid if pid in now else 0
-            ours.update(dict.fromkeys(chain, ours[pid]))
-            return ours[pid]
-
-        return [pid for pid in now if not is_ours(pid)]
-
-    def _studies(self, now: dict[int, _Process], others: Iterable[int]) -> int:
+    def _studies(self) -> int:
         """Guards among the others; the command line of a process is read once."""
         found: set[int] = set()
-        for pid in others:
-            process = now[pid]
+        for pid, process in self._others.items():
             if process.name.startswith(_INTERPRETERS):
                 key = pid, process.born_ticks
                 if key not in self._guards:
@@ -155,10 +174,9 @@ def _throttled_ns(folder: Path) -> int | None:
     """cgroup-v2.rst: throttled_usec; sched-bwc.rst, version 1: throttled_time in ns. None: no limit."""
     with suppress(OSError, ValueError):
         fields = dict(line.split() for line in (folder / "cpu.stat").read_text().splitlines())
-        if "throttled_usec" in fields:
-            return int(fields["throttled_usec"]) * 1000
-        if "throttled_time" in fields:
-            return int(fields["throttled_time"])
+        for name, unit_ns in (("throttled_usec", 1000), ("throttled_time", 1)):
+            if name in fields:
+                return int(fields[name]) * unit_ns
     return None
 
 

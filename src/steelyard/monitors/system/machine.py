@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.system.procfs import Budget, ProcFile, reason
+from steelyard.monitors.system.procfs import NS_PER_TICK, ProcFile, reason, shared_budget
 
-_NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512  # in diskstats, whatever the disk's own sector
 _NS_PER_MS = 1_000_000
 _NS_PER_US = 1_000
@@ -68,12 +67,26 @@ _METRICS = (
         "full_ns_total", "psi:*", "Pressure: time in which all tasks were stalled; not of the CPU"
     ),
 )
+_DISK_COLUMNS = (
+    ("reads_total", 3, 1),
+    ("read_bytes_total", 5, _SECTOR_BYTES),
+    ("writes_total", 7, 1),
+    ("written_bytes_total", 9, _SECTOR_BYTES),
+    ("busy_ns_total", 12, _NS_PER_MS),
+)
+_NET_COLUMNS = {
+    "received_bytes_total": 0,
+    "received_packets_total": 1,
+    "sent_bytes_total": 8,
+    "sent_packets_total": 9,
+}
+_STALLS = (b"some", b"full")
 _NO_DISKS = ("loop", "ram", "zram", "fd", "sr")
 
 _HINTS = {
-    "pressure/cpu": "boot with psi=1 on a kernel with CONFIG_PSI",
-    "pressure/io": "boot with psi=1 on a kernel with CONFIG_PSI",
-    "pressure/memory": "boot with psi=1 on a kernel with CONFIG_PSI",
+    **dict.fromkeys(
+        ("pressure/cpu", "pressure/io", "pressure/memory"), "boot with psi=1 on a kernel with CONFIG_PSI"
+    ),
     "diskstats": "needs /proc/diskstats and /sys/block",
 }
 
@@ -99,9 +112,10 @@ class HostMonitor:
             "vmstat": _vmstat,
             "diskstats": self._diskstats,
             "net/dev": _net,
-            "pressure/cpu": _psi_cpu,
-            "pressure/io": _psi_io,
-            "pressure/memory": _psi_memory,
+            # `full` is undefined for the CPU of a whole machine, and reported as 0
+            "pressure/cpu": partial(_psi, "psi:cpu", (b"some",)),
+            "pressure/io": partial(_psi, "psi:io", _STALLS),
+            "pressure/memory": partial(_psi, "psi:memory", _STALLS),
         }
 
     @property
@@ -113,10 +127,9 @@ class HostMonitor:
         """Opens every source; raises Unavailable when none can be read."""
         self._missing.clear()
         self._find_disks()
-        budget = Budget()
         for name in self._parsers:
             try:
-                file = ProcFile(self._proc / name, budget)
+                file = ProcFile(self._proc / name, shared_budget())
                 file.read()  # some files can be opened but not read: PSI when it is switched off
             except OSError as error:
                 self._note(name, reason(error))
@@ -165,7 +178,7 @@ class HostMonitor:
             if key.startswith(b"cpu"):
                 entity = key.decode()
                 for metric, ticks in zip(_MODE_METRICS, rest.split(), strict=False):
-                    yield self._mode(entity, metric, int(ticks) * _NS_PER_TICK)
+                    yield self._mode(entity, metric, int(ticks) * NS_PER_TICK)
             elif key in _STAT_METRICS:
                 # the total is the first number; the line of interrupts has kilobytes
                 yield Sample("host", _STAT_METRICS[key], int(rest.split(None, 1)[0]))
@@ -182,11 +195,8 @@ class HostMonitor:
             if field[2] not in self._disks:
                 continue
             disk = f"disk:{field[2].decode()}"
-            yield Sample(disk, "reads_total", int(field[3]))
-            yield Sample(disk, "read_bytes_total", int(field[5]) * _SECTOR_BYTES)
-            yield Sample(disk, "writes_total", int(field[7]))
-            yield Sample(disk, "written_bytes_total", int(field[9]) * _SECTOR_BYTES)
-            yield Sample(disk, "busy_ns_total", int(field[12]) * _NS_PER_MS)
+            for metric, column, scale in _DISK_COLUMNS:
+                yield Sample(disk, metric, int(field[column]) * scale)
 
 
 def _meminfo(text: bytes) -> Iterator[Sample]:
@@ -217,28 +227,13 @@ def _net(text: bytes) -> Iterator[Sample]:
         if field[1] == field[9] == b"0":
             continue  # never carried a packet: dummy and tunnel interfaces by the dozen
         entity = f"net:{name.strip().decode()}"
-        yield Sample(entity, "received_bytes_total", int(field[0]))
-        yield Sample(entity, "received_packets_total", int(field[1]))
-        yield Sample(entity, "sent_bytes_total", int(field[8]))
-        yield Sample(entity, "sent_packets_total", int(field[9]))
+        for metric, column in _NET_COLUMNS.items():
+            yield Sample(entity, metric, int(field[column]))
 
 
-def _psi(entity: str, text: bytes, kinds: tuple[bytes, ...]) -> Iterator[Sample]:
+def _psi(entity: str, kinds: tuple[bytes, ...], text: bytes) -> Iterator[Sample]:
     for line in text.splitlines():
         kind, _, rest = line.partition(b" ")
         if kind in kinds:
             stalled_us = int(rest.rpartition(b"total=")[2])
             yield Sample(entity, f"{kind.decode()}_ns_total", stalled_us * _NS_PER_US)
-
-
-def _psi_cpu(text: bytes) -> Iterator[Sample]:
-    # `full` is undefined for the CPU of a whole machine, and reported as 0
-    return _psi("psi:cpu", text, (b"some",))
-
-
-def _psi_io(text: bytes) -> Iterator[Sample]:
-    return _psi("psi:io", text, (b"some", b"full"))
-
-
-def _psi_memory(text: bytes) -> Iterator[Sample]:
-    return _psi("psi:memory", text, (b"some", b"full"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from steelyard.declared_metrics import SERVER_CPU_COST, Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.system.procfs import Budget, ProcFile, reason
+from steelyard.monitors.system.procfs import Budget, parents_in, reason, shared_budget, tasks_of
 from steelyard.monitors.system.role_totals import Role
-from steelyard.monitors.system.task import USAGE, Process, added, parse_stat
+from steelyard.monitors.system.task import USAGE, Process, added
 
 OWN_ROLE = "monitors"  # whose connections Target.own_backends serve
 
@@ -99,9 +98,8 @@ class ProcessMonitor:
         self._processes: dict[int, Process] = {}
         self._roles: dict[str, Role] = {}
         self._missing: dict[str, str] = {}
-        self._budget = Budget(files_max)
-        self._loadavg: ProcFile | None = None
-        self._last_pid = b""
+        self._budget = shared_budget() if files_max is None else Budget(files_max)
+        self._tasks = b""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -113,11 +111,9 @@ class ProcessMonitor:
         self._target = target
         self._missing.clear()
         self._roles = {role: Role() for role in target.pids}
-        try:
-            self._loadavg = ProcFile(self._proc / "loadavg", self._budget)
-        except OSError as error:
+        if not tasks_of(self._proc):
             self._missing["loadavg"] = (
-                f"{self._proc}/loadavg: {reason(error)} (every reading searches for new processes)"
+                f"{self._proc}/loadavg cannot be read (every reading searches for new processes)"
             )
         self._adopt_roots()
         if not self._processes:
@@ -131,8 +127,6 @@ class ProcessMonitor:
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; a role without a living process is left out."""
-        if not self._processes:
-            raise Unavailable("all monitored processes have ended")
         self._update()
         by_role: dict[str, list[Process]] = {}
         for process in self._processes.values():
@@ -150,10 +144,7 @@ class ProcessMonitor:
         for process in self._processes.values():
             process.close()
         self._processes.clear()
-        if self._loadavg is not None:
-            self._loadavg.close()
-            self._loadavg = None
-        self._last_pid = b""
+        self._tasks = b""
 
     def _samples(self, role: str, processes: list[Process]) -> Iterable[Sample]:
         sums = self._roles[role]
@@ -169,48 +160,44 @@ class ProcessMonitor:
         # One segment mapped by every process: the largest part that a process has touched is a lower
         # bound. The sum would count shared_buffers once per backend.
         shared = max(process.shared_bytes for process in alive)
-        yield Sample(role, "memory_private_bytes", private)
-        yield Sample(role, "memory_shared_bytes", shared)
-        yield Sample(role, "memory_bytes", private + shared)
-        yield Sample(role, "threads", sum(process.stat.threads for process in alive))
-        yield Sample(role, "processes", len(alive))
+        gauges = {
+            "memory_private_bytes": private,
+            "memory_shared_bytes": shared,
+            "memory_bytes": private + shared,
+            "threads": sum(process.stat.threads for process in alive),
+            "processes": len(alive),
+        }
+        yield from (Sample(role, metric, value) for metric, value in gauges.items())
 
     def _update(self) -> None:
         """Reads every process, parents before children: a child that dies between is then
         missing from its parent's sum until the next reading, and never counted twice."""
         self._adopt_roots()
-        discover = self._tasks_may_have_come()
+        tasks = tasks_of(self._proc)
+        discover = not tasks or tasks != self._tasks
+        self._tasks = tasks
         roots = set(self._target.pids.values())
         queue = list(self._processes.values())
-        born: dict[int, list[int]] | None = None
+        parents: dict[int, int] = {}
         for process in queue:  # grows while it is walked
             try:
-                process.read(discover)
-                if not discover:
+                if not process.read(discover):
                     continue
                 children = process.children()
             except (OSError, ValueError) as error:  # an incomplete file: the process is ending
                 self._bury(process, error)
                 continue
             if children is None:
-                born = self._children_by_scan() if born is None else born
-                children = born.get(process.pid, [])
+                # a kernel without task/TID/children
+                parents = parents or parents_in(self._proc, {})
+                children = [pid for pid, parent in parents.items() if parent == process.pid]
             for pid in children:
                 if pid not in self._processes and pid not in roots:
                     queue.extend(self._adopt(pid, process.role))
         # Only now: a child of another role may have been dead when its parent was read.
         for process in self._processes.values():
-            process.settle()
+            process.reaped.update(process.stat)
         self._move_own_backends()
-
-    def _tasks_may_have_come(self) -> bool:
-        """Whether a process or thread was started since: the last assigned pid has changed."""
-        if self._loadavg is None:
-            return True
-        last_pid = self._loadavg.read().split()[-1]
-        changed = last_pid != self._last_pid
-        self._last_pid = last_pid
-        return changed
 
     def _adopt_roots(self) -> None:
         for role, pid in self._target.pids.items():
@@ -250,10 +237,12 @@ class ProcessMonitor:
         """Adds the usage of an ended process to its parent, as the kernel does, or to its role."""
         del self._processes[process.pid]
         process.close()
-        self._last_pid = b""  # its pid may have been reused: search at the next reading
+        self._tasks = b""  # its pid may have been reused: search at the next reading
+        for orphan in self._processes.values():
+            orphan.stale |= orphan.stat.ppid == process.pid
         if isinstance(error, PermissionError):
             self._missing[process.role] = f"{process.role}: process {process.pid}: {reason(error)}"
-        process.settle()
+        process.reaped.update(process.stat)
         used, io = process.used(), process.io or (0, 0)
         parent = self._processes.get(process.stat.ppid)
         role = self._roles[process.role]
@@ -267,8 +256,8 @@ class ProcessMonitor:
                 parent.reaped.foreign = added(parent.reaped.foreign, used)
                 if parent.reaps:
                     other = self._roles[parent.role]
-                    other.retained_io = [other.retained_io[i] - io[i] for i in range(2)]
-        role.retained_io = [role.retained_io[i] + io[i] for i in range(2)]
+                    other.retained_io = added(other.retained_io, [-value for value in io])
+        role.retained_io = added(role.retained_io, io)
 
     def _move(self, process: Process, role: str) -> None:
         """Moves a process to a role; its usage so far stays with the old role."""
@@ -276,8 +265,8 @@ class ProcessMonitor:
         used, io = process.used(), process.io or (0, 0)
         old.retained = added(old.retained, used)
         new.retained = added(new.retained, [-value for value in used])
-        old.retained_io = [old.retained_io[i] + io[i] for i in range(2)]
-        new.retained_io = [new.retained_io[i] - io[i] for i in range(2)]
+        old.retained_io = added(old.retained_io, io)
+        new.retained_io = added(new.retained_io, [-value for value in io])
         process.role = role
 
     def _move_own_backends(self) -> None:
@@ -285,15 +274,3 @@ class ProcessMonitor:
             process = self._processes.get(pid)
             if process is not None and process.role == "server":
                 self._move(process, OWN_ROLE)
-
-    def _children_by_scan(self) -> dict[int, list[int]]:
-        """Children by parent from all of /proc, for kernels without task/TID/children."""
-        children: dict[int, list[int]] = {}
-        for name in os.listdir(self._proc):  # noqa: PTH208
-            if name.isdigit():
-                try:
-                    stat = parse_stat((self._proc / name / "stat").read_bytes())
-                except (OSError, ValueError):
-                    continue
-                children.setdefault(stat.ppid, []).append(int(name))
-        return children

@@ -33,7 +33,5 @@ class Role:
         seen = [process.io for process in processes if process.io is not None]
         if not seen:
             return None
-        for i in range(2):
-            now = self.retained_io[i] + sum(io[i] for io in seen)
-            self._io[i] = max(self._io[i], now)
+        self._io = list(map(max, self._io, added(self.retained_io, *seen)))
         return self._io

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from operator import add
 from pathlib import Path
-from typing import NamedTuple
 
-from steelyard.monitors.system.procfs import Budget, ProcFile
-
-NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+from steelyard.monitors.system.procfs import Budget, ProcFile, Stat, parse_stat
 
 # The sums, in this order; I/O is separate because a parent's includes its children's.
 USAGE = (
@@ -32,12 +29,9 @@ _IO = re.compile(rb"\nread_bytes: (\d+)\nwrite_bytes: (\d+)")
 _SIGCHLD_BIT = 1 << 16
 
 
-def added(first: list[int], *others: list[int]) -> list[int]:
+def added(*usages: Sequence[int]) -> list[int]:
     """The sums, place by place."""
-    total = list(first)
-    for other in others:
-        total = list(map(add, total, other))
-    return total
+    return [sum(column) for column in zip(*usages, strict=True)]
 
 
 def nothing() -> list[int]:
@@ -45,54 +39,33 @@ def nothing() -> list[int]:
     return [0] * len(USAGE)
 
 
-class Stat(NamedTuple):
-    """The fields of /proc/PID/stat that are used; times in ns, rounded down to ticks."""
-
-    ppid: int
-    zombie: bool
-    user_ns: int
-    system_ns: int
-    children_user_ns: int
-    children_system_ns: int
-    threads: int
-    born_ticks: int
-
-
-def parse_stat(text: bytes) -> Stat:
-    """Parses the text of /proc/PID/stat; the name in brackets may contain blanks and brackets."""
-    f = text[text.rindex(b")") + 2 :].split(None, 20)
-    user, system, children_user, children_system = map(int, f[11:15])
-    return Stat(
-        int(f[1]),
-        f[0] in b"ZX",
-        user * NS_PER_TICK,
-        system * NS_PER_TICK,
-        children_user * NS_PER_TICK,
-        children_system * NS_PER_TICK,
-        int(f[17]),
-        int(f[19]),
-    )
-
-
 class Thread:
     """One thread: run time, run-queue wait, slices, switches; its children's pids."""
 
-    __slots__ = ("_children", "_schedstat", "_status", "used")
+    __slots__ = ("_children", "_schedstat", "_seen", "_status", "timed", "used")
 
     def __init__(self, task: Path, budget: Budget, status: ProcFile | None = None) -> None:
         self._schedstat = _optional(task / "schedstat", budget)
         self._children = _optional(task / "children", budget)
         self._status = ProcFile(task / "status", budget) if status is None else None
+        self.timed = self._schedstat is not None  # exact run time and run-queue wait
+        self._seen = b""
         self.used = nothing()
 
-    def read(self, status: bytes | None = None) -> None:
-        """Brings `used` up to date; status: its text when the process has read it already."""
+    def read(self) -> bool:
+        """Brings `used` up to date; False: it has not run since the last call."""
         if self._schedstat is not None:
-            run, wait, slices = self._schedstat.read().split()
-            self.used[CPU], self.used[3], self.used[4] = int(run), int(wait), int(slices)
-        if status is None and self._status is not None:
-            status = self._status.read()
-        if status is not None and (found := _SWITCHES.search(status)):
+            seen, self._seen = self._seen, self._schedstat.read()
+            if self._seen == seen:
+                return False
+            self.used[CPU], self.used[3], self.used[4] = map(int, self._seen.split())
+        if self._status is not None:
+            self.switched(self._status.read())
+        return True
+
+    def switched(self, status: bytes) -> None:
+        """Brings the switches up to date from the text of `status`."""
+        if found := _SWITCHES.search(status):
             self.used[5], self.used[6] = int(found[1]), int(found[2])
 
     def children(self) -> list[int] | None:
@@ -100,11 +73,6 @@ class Thread:
         if self._children is None:
             return None
         return [int(pid) for pid in self._children.read().split()]
-
-    @property
-    def timed(self) -> bool:
-        """Whether the kernel gives exact run time and run-queue wait."""
-        return self._schedstat is not None
 
     def close(self) -> None:
         """Closes the files."""
@@ -169,13 +137,33 @@ class Process:
         self.reaped = Reaped([sum(children), *children, 0, 0, 0, 0])
         self._gone = nothing()  # of its threads that ended
         self._used = nothing()
+        # files to read, usage to sum up, children and threads to search for
+        self.stale = self._grown = self._unsearched = True
         self.reaps = True
+        self.timed, self.sees_io = self._threads[pid].timed, self._io is not None
         self.private_bytes = 0
         self.shared_bytes = 0
         self.io: tuple[int, int] | None = None  # read and written, its reaped children's included
 
-    def read(self, discover: bool) -> None:
-        """Updates everything; raises OSError when the process is gone. discover: search for new threads."""
+    def read(self, discover: bool) -> bool:
+        """Updates everything; raises OSError when the process is gone. Whether to search for its children.
+
+        discover: search for new threads. While no thread runs, only the kernel's reclaim changes its
+        memory, which is not seen then: only the run times are read.
+        """
+        for tid in list(self._threads):
+            self._read_thread(tid)
+        if self.stale:
+            self._read_files()
+        if not (discover and self._unsearched):
+            return False
+        self._unsearched = False
+        if self.stat.threads > 1:
+            self._find_threads()
+            self._grown = True
+        return True
+
+    def _read_files(self) -> None:
         stat = parse_stat(self._stat.read())
         if stat.born_ticks != self.stat.born_ticks:
             raise ProcessLookupError(f"the pid {self.pid} now belongs to another process")
@@ -185,23 +173,19 @@ class Process:
             self.private_bytes, self.shared_bytes = int(found[1]) * 1024, int(found[2]) * 1024
         if found := _IGNORED_SIGNALS.search(status):
             self.reaps = not int(found[1], 16) & _SIGCHLD_BIT
-        if discover and stat.threads > 1:
-            self._find_threads()
-        for tid in list(self._threads):
-            self._read_thread(tid, status if tid == self.pid else None)
+        self._threads[self.pid].switched(status)
         self._read_io()
-
-    def settle(self) -> None:
-        """Adds the usage of dead children, once all of them are known to be dead."""
-        self.reaped.update(self.stat)
+        self.stale, self._grown, self._unsearched = False, True, True
 
     def used(self) -> list[int]:
         """Totals in the order of USAGE, of dead threads and children too; they never fall."""
-        own = added(self._gone, *(thread.used for thread in self._threads.values()))
-        # ticks include the ends of threads after their last reading, but are rounded down: use the larger
-        own[CPU] = max(own[CPU], self.stat.user_ns + self.stat.system_ns)
-        own[USER], own[SYSTEM] = self.stat.user_ns, self.stat.system_ns
-        self._used = list(map(max, self._used, own))
+        if self._grown:
+            self._grown = False
+            own = added(self._gone, *(thread.used for thread in self._threads.values()))
+            # ticks include the ends of threads after their last reading, but are rounded down: use the larger
+            own[CPU] = max(own[CPU], self.stat.user_ns + self.stat.system_ns)
+            own[USER], own[SYSTEM] = self.stat.user_ns, self.stat.system_ns
+            self._used = list(map(max, self._used, own))
         return added(self._used, self.reaped.used)
 
     def children(self) -> list[int] | None:
@@ -213,16 +197,6 @@ class Process:
                 return None
             pids.extend(found)
         return pids
-
-    @property
-    def sees_io(self) -> bool:
-        """Whether its I/O counters are readable."""
-        return self._io is not None
-
-    @property
-    def timed(self) -> bool:
-        """Whether the kernel gives exact run time and run-queue wait."""
-        return all(thread.timed for thread in self._threads.values())
 
     def close(self) -> None:
         """Closes the files, also after an incomplete open."""
@@ -242,16 +216,18 @@ class Process:
                     self._threads[tid] = Thread(self._dir / "task" / name, self._budget)
                 except (FileNotFoundError, ProcessLookupError):
                     continue  # it has already ended
+                self._read_thread(tid)
 
-    def _read_thread(self, tid: int, status: bytes | None) -> None:
-        thread = self._threads[tid]
+    def _read_thread(self, tid: int) -> None:
         try:
-            thread.read(status)
+            self.stale |= self._threads[tid].read()
         except (FileNotFoundError, ProcessLookupError):
             if tid == self.pid:
                 raise
+            thread = self._threads.pop(tid)
+            thread.close()
             self._gone = added(self._gone, thread.used)
-            self._threads.pop(tid).close()
+            self.stale = True
 
     def _read_io(self) -> None:
         if self._io is None:
@@ -260,8 +236,7 @@ class Process:
             found = _IO.search(self._io.read())
         except PermissionError:
             self._io.close()
-            self._io = None
-            self.io = None
+            self._io = self.io = None
             return
         if found:
             self.io = (int(found[1]), int(found[2]))

@@ -41,7 +41,7 @@ class Phases:
 class About:
     """How it was measured: everything a reader needs to judge, or to repeat it.
 
-    when: start of the study, UTC, ISO 8601. machine, server_settings, engine: facts by name, in the
+    when: start of the study, ISO 8601. machine, server_settings, engine: facts by name, in the
     order to be shown (CPU, cores, memory, kernel, virtualisation, mitigations ...). option_levels:
     code by factor, for each option. bundle, report: names as the user would type them; report
     is '' where none was written. runs_done: those that count. point_is, points_are: what the plan's numbers

@@ -11,6 +11,8 @@ from steelyard.quantities import duration, quantity
 from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.machine import machine_rows
 from steelyard.study.errors import shown
+from steelyard.study.key_types import Setting
+from steelyard.study.plan import differences
 from steelyard.study.study import Factor, Study
 from steelyard.study.workloads.program import ProgramWorkload
 
@@ -126,20 +128,23 @@ def _factors(study: Study) -> tuple[FactorFacts, ...]:
     recorded = study.subject.kind == "recording"
     return tuple(
         FactorFacts(
-            name, "" if recorded else factor.scope, {code: _shown(factor, code) for code in factor.levels}
+            name,
+            "" if recorded else factor.scope,
+            {code: _shown(factor, code, own) for code, own in differences(name, factor).items()},
         )
         for name, factor in study.factors.items()
     )
 
 
-def _shown(factor: Factor, code: str) -> str:
+def _shown(factor: Factor, code: str, own: Mapping[str, Setting]) -> str:
     """What a code stands for; '' where it stands for itself."""
     level = factor.levels[code]
     if factor.scope == "schema":
         return str(level["sql"] if isinstance(level, Mapping) else level).strip() or "as loaded"
     if isinstance(level, Mapping):
-        return ", ".join(f"{name} = {value}" for name, value in level.items())
-    return "" if str(level) == code else str(level)
+        return ", ".join(f"{key} = {value}" for key, value in own.items())
+    text = next(map(str, own.values()), "")
+    return "" if text == code else text
 
 
 def _engine(bundle: Bundle) -> dict[str, str]:

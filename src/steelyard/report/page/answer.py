@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-CHIPS = {
+_CHIPS = {
     "winner": "✓ winner",
     "leaning": "◔ leaning, too few blocks",
     "tie": "= equivalent",
@@ -24,6 +25,14 @@ CHIPS = {
     "nothing to compare": "nothing to compare",
     "unequal work": "⚠ not the same work",
 }
+
+
+def chip(judgement: Judgement) -> str:
+    """The outcome in a few words."""
+    outcome, found = judgement.verdict.outcome, judgement.comparisons
+    if outcome == "inconclusive" and found and all(one.standing == "not tested" for one in found):
+        return "? measured once"
+    return _CHIPS[outcome]
 
 
 def speaker(labels: Iterable[str]) -> Any:

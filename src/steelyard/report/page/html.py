@@ -56,7 +56,7 @@ def render(presented: Presented) -> str:
             verdict=judgement.verdict,
             words=WORDS,
             compared=presented.compared,
-            chip=answer.CHIPS[judgement.verdict.outcome],
+            chip=answer.chip(judgement),
             say=answer.speaker(judgement.options),
             tiles=answer.tiles(presented),
             contents=contents,

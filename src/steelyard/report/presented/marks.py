@@ -17,6 +17,7 @@ MARKS: dict[Standing, str] = {
     "leaning worse": "▽",
     "leaning equivalent": "≈",
     "leaning different": "◇",
+    "not tested": "?",
 }
 OTHER_WORK = "!"
 # what tables, verdict and legend call each
@@ -30,6 +31,7 @@ WORDS: dict[Standing, str] = {
     "leaning worse": "leaning worse",
     "leaning equivalent": "leaning equivalent",
     "leaning different": "leaning different",
+    "not tested": "not tested: one run each",
 }
 _PROVEN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"
 _LEANING = (
@@ -40,5 +42,9 @@ _LEANING = (
 
 def marks_mean(comparisons: Iterable[Comparison]) -> str:
     """The marks that these comparisons have, with their words; '' of none."""
-    few = {item.blocks < FEWEST_BLOCKS for item in comparisons}
-    return "; ".join(text for text, here in ((_PROVEN, False in few), (_LEANING, True in few)) if here)
+    found = {
+        f"{MARKS[one.standing]} {WORDS[one.standing]}" if one.standing in ("not tested", "different") else
+        _PROVEN if one.blocks >= FEWEST_BLOCKS else _LEANING
+        for one in comparisons
+    }  # fmt: skip
+    return "; ".join(sorted(found, reverse=True))

@@ -61,9 +61,11 @@ def counted(found: BundleComparison, metric: Metric) -> Table:
 
 def footnote(found: BundleComparison) -> str:
     """What marks, figures and intervals are."""
+    text = f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here"
+    if not found.tests:
+        return text
     return (
-        f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here, 95 % intervals,"
-        f" Welch's t on run values; intervals and p-values corrected for"
+        f"{text}, 95 % intervals, Welch's t on run values; intervals and p-values corrected for"
         f" {fmt.count(found.tests, 'test')} (Holm)"
     )
 

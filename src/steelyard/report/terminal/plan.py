@@ -24,7 +24,8 @@ class Expected:
 
     one_after_another: why the options of a block do not take turns; '': they do. servers: how many are up at
     the same time, and what they need, as text; '' for one. refused: what this machine
-    refuses of the study. busy: what else the machine does; '': nothing. held: what the lab makes the same in
+    refuses of the study. inherited: from whoever
+    started the lab. busy: what else the machine does; '': nothing. held: what the lab makes the same in
     all options; '': nothing. folders: beside their data, which the servers may write. unconfined: why the
     kernel does not confine servers; '': it does. writes: statements that write at an address, with their
     tables; '': none. unverified: monitors whose set was not verified, one sentence each.
@@ -35,6 +36,7 @@ class Expected:
     one_after_another: str = ""
     servers: str = ""
     refused: Sequence[str] = ()
+    inherited: Sequence[str] = ()
     busy: str = ""
     held: str = ""
     folders: Sequence[str] = ()
@@ -71,6 +73,8 @@ def _lines(study: Study, options: Sequence[Option], expected: Expected) -> Itera
         yield "refused", sentence
     for sentence in expected.unverified:
         yield "monitor", sentence
+    if expected.inherited:
+        yield "inherits", fmt.listed(expected.inherited)
     if expected.busy:
         yield "busy", f"{expected.busy}: other work may disturb what is measured"
     labels = [option.label for option in options]

@@ -30,6 +30,7 @@ _STYLES: dict[Standing, str] = {
     "worse": "red",
     "equivalent": "",
     "inconclusive": "dim",
+    "not tested": "dim",
     "different": "",
     "leaning better": "yellow",
     "leaning worse": "yellow",
@@ -101,7 +102,7 @@ def _lab(judgement: Judgement, about: About) -> str:
         parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU per transaction{mean}")
     known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
     if known:
-        parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU")
+        parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU under load")
     return "; ".join(parts)
 
 

@@ -17,7 +17,7 @@ _ENTRY = re.compile(r"(?P<name>.*?)(?:@(?P<weight>\d{1,6}))?")
 
 ScriptEntry = Annotated[
     str,
-    Form(r"^[^\x00@]+(@[1-9]\d{0,5})?$", "invalid script: use FILE or FILE@WEIGHT, a whole number from 1"),
+    Form(r"^[^\x00]+$", "invalid script: use FILE or FILE@WEIGHT, a whole number"),
 ]
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from steelyard.quantities import time_unit_ns
 from steelyard.study.errors import nearest
 from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, secret_written
@@ -46,7 +47,8 @@ class Reading(Strict):
     )
     json_path: JsonPath | None = Field(
         default=None,
-        description="keys and indices joined by dots, in the JSON on standard output: results.0.score",
+        description="keys and indices joined by dots, in the JSON on standard output: results.0.score; a key"
+        ' with a dot in double quotes: latency."p99.9"',
     )
 
     @field_validator("pattern")
@@ -69,27 +71,25 @@ class Reading(Strict):
 
 
 Better = Literal["higher", "lower"]
-_BETTER = "higher or lower; default: lower where the unit is a time (s, ms, us/op), else higher"
-_TIMES_NS = {
-    **dict.fromkeys(("ns", "nanoseconds"), 1.0),
-    **dict.fromkeys(("us", "µs", "microseconds"), 1e3),
-    **dict.fromkeys(("ms", "milliseconds"), 1e6),
-    **dict.fromkeys(("s", "sec", "seconds"), 1e9),
-    **dict.fromkeys(("min", "minutes"), 60e9),
-    **dict.fromkeys(("h", "hours"), 3600e9),
-}
+_BETTER = (
+    "higher or lower; default: lower where the unit is a time (s, msec, us/op), higher where it is a rate"
+    " (tps, MB/s); required for any other unit"
+)
+# rates by name: kIOPS, critical-jOPS, tpmC, Mbps, MIPS; a score
+_RATE = r"[kmgt]?(?:(?:max-|critical-)?[iobjfl]*ops|[tqrfbi]+ps|tpm\w?|tpse|score|points)"
 
 
-def time_unit_ns(unit: str) -> float | None:
-    """Nanoseconds of a unit of time: 1e6 of `ms`; None for any other unit, `ms/op` included."""
-    return _TIMES_NS.get(unit.lower())
+def better_by(unit: str) -> Better | None:
+    """Which score wins: the lower `ms/op`, the higher `tps`, `MB/s`, `jobs per hour`; None of any other."""
+    what, *per = re.split(r" *(?:/| per ) *", unit.lower().strip())
+    if time_unit_ns(what):
+        return "lower"
+    return "higher" if any(map(time_unit_ns, per)) or re.fullmatch(_RATE, what) else None
 
 
 def lower_is_better(unit: str, better: Better | None) -> bool:
     """Whether the lower score wins: as stated, else where it is a time (`ms`, `ms/op`)."""
-    if better is not None:
-        return better == "lower"
-    return unit.partition("/")[0].strip().lower() in _TIMES_NS
+    return (better or better_by(unit)) == "lower"
 
 
 class NamedScore(Reading):
@@ -195,6 +195,12 @@ class ProgramWorkload(Workload):
             **{name: ("variables", name) for name in self.variables},
             **{f"env.{name}": ("environment", name) for name in self.environment},
         }
+
+    @property
+    def words(self) -> list[str]:
+        """Of the commands, as the study fills them in; its folder is `.`."""
+        values = {**dict.fromkeys(FILLED, ""), **self.variables, "study": "."}
+        return [filled(word, values) for word in (*self.command, *self.prepare)]
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
         """Unused variables."""

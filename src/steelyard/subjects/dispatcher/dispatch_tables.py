@@ -25,15 +25,18 @@ class DispatchTable:
     class_name: str
     text: str
 
-    def levels(self) -> list[dict[str, int]]:
-        """The columns of each level, from level 0 on: quantum_ms, and for TS and IA tqexp and the others."""
-        columns = _COLUMNS[self.class_name]
-        rows = (line.partition("#")[0].split() for line in self.text.splitlines())
-        return [
-            dict(zip(columns, map(int, row), strict=True))
-            for row in rows
-            if row and not row[0].startswith("RES")
+    def levels(self) -> list[dict[str, float]]:
+        """The columns of each level, from level 0 on: quantum_ms, and for TS and IA tqexp and others."""
+        (resolution,), *rows = filter(
+            None, (line.partition("#")[0].split() for line in self.text.splitlines())
+        )
+        per_s = int(resolution.removeprefix("RES="))
+        levels = [
+            dict[str, float](zip(_COLUMNS[self.class_name], map(int, row), strict=True)) for row in rows
         ]
+        for level in levels if per_s != 1000 else ():
+            level["quantum_ms"] = level["quantum_ms"] * 1000 / per_s
+        return levels
 
 
 def read_table(name: str, class_name: str = "TS", hz: int = 100) -> DispatchTable:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import VARIABLE, from_environment
@@ -20,6 +21,8 @@ from steelyard.subjects.drivers.java import engine_jar, java
 
 IN_PROCESS = "{folder}"
 """In a URL: a folder of the lab's, for a database within the engine's process."""
+
+_DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _event(mode: str, plan: Mapping[str, Any], limit_s: float) -> dict[str, Any]
     try:
         # the plan may hold a password: a file would stay when the lab is killed
         done = subprocess.run(
-            [*java, mode, "/proc/self/fd/0"], input=json.dumps(plan),
+            [*java, mode, "/proc/self/fd/0"], input=json.dumps(with_pieces(plan)),
             capture_output=True, text=True, timeout=limit_s, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -135,6 +138,15 @@ def _event(mode: str, plan: Mapping[str, Any], limit_s: float) -> dict[str, Any]
         return cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
     except (IndexError, ValueError):
         raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
+
+
+def with_pieces(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan, whose statements are cut into text and parameters for Java, by the server's rules."""
+    dialect = _DIALECTS.get(plan["jdbc"]["url"].split(":")[1], "standard")
+    statements = [
+        {**one, "pieces": _core.statement_pieces(one["sql"], dialect)} for one in plan.get("statements", ())
+    ]
+    return {**plan, "statements": statements}
 
 
 def with_own_programs(plan: Mapping[str, Any]) -> dict[str, Any]:

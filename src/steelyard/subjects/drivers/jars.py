@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from zipfile import is_zipfile
 
 from steelyard.study.errors import InputError, brief
 from steelyard.user_cache import cache_folder, closed
@@ -35,18 +36,20 @@ def located(driver: str, folder: Path) -> str:
 def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
     """The jars of a driver and of further Maven coordinates. folder: that of the study.
 
-    Raises InputError for a jar that does not exist, and for coordinates that cannot be fetched.
+    Raises InputError for what is no jar or does not exist, and for coordinates that cannot be fetched.
     """
     if _COORDINATES.fullmatch(driver):
         return _fetched((driver, *more))
     jar = (folder / driver).expanduser()
-    if not jar.is_file():
+    # a file that is none would be left out by Java, which then knows no driver for the URL
+    if not is_zipfile(jar):
         hint = (
             "write the path of a jar as seen from the study's folder, or Maven coordinates such as"
             " org.postgresql:postgresql:42.7.4; of a built-in study make a file beside the jar:"
             " steelyard studies NAME > mine.toml"
         )
-        raise InputError(f"there is no file {jar}", hint, ("workload", "driver"))
+        why = f"{jar} is no jar" if jar.exists() else f"there is no file {jar}"
+        raise InputError(why, hint, ("workload", "driver"))
     return [jar, *(_fetched(more) if more else ())]
 
 

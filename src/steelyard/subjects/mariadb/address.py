@@ -6,6 +6,7 @@ verify-full with ca_file=FILE. Unknown parameters are refused by name, because t
 
 from __future__ import annotations
 
+import re
 import ssl
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -14,6 +15,7 @@ from steelyard.study.errors import InputError, nearest
 
 _KNOWN = ("socket", "tls", "ca_file")
 _TLS = ("disable", "require", "verify-full")
+_CERTIFICATE = re.compile(r"(ssl|tls|client)?[-_]?(cert(ificate)?|key)[-_]?(file|path)?", re.IGNORECASE)
 _FORM = "mysql://user:${PASSWORD}@host:3306/database"
 
 
@@ -57,6 +59,8 @@ def parse(dsn: str) -> Address:
         raise _refused("an address of MariaDB begins with mysql://", _FORM)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     for name in given:
+        if _CERTIFICATE.fullmatch(name):
+            raise _refused(f"{name}: client certificates are not supported", "use an account with a password")
         if name not in _KNOWN:
             raise _refused(f'unknown parameter "{name}"{nearest(name, _KNOWN)}', f"leave {name} out")
     database, tls = unquote(parts.path.removeprefix("/")), given.get("tls", "disable")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import pymysql
 
-from steelyard.host.mariadb_login import login_methods
+from steelyard.host.mariadb_login import log_in, remedy
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.subjects import Bench, Load, Server
+from steelyard.subjects import Load, Server
 from steelyard.subjects.mariadb.address import Address, parse
 from steelyard.subjects.mariadb.facts import LEFT_SQL, number, sources_of
 from steelyard.subjects.mariadb.interruption import continuity
@@ -24,7 +24,8 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
-from steelyard.subjects.servers.by_address import check_shared
+from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
+from steelyard.subjects.servers.identity import peer_of
 
 _CONNECT_S = 10
 _ANSWER_S = 30.0
@@ -33,37 +34,34 @@ _ATTEMPTS = 3
 _SESSION = "select connection_id() & 4294967295"
 
 
-class ForeignMariaDB:
-    """Connects; starts nothing, changes no settings, creates no tables."""
+class ForeignMariaDB(AtAddress):
+    """A MariaDB or MySQL."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-
-    def start(self, option: Option) -> Load:
-        """The server at the address, whose tables must exist. Raises InputError, SubjectFailed."""
+    def connect(self, option: Option) -> Load:
+        """The server at the address. Raises InputError, SubjectFailed."""
         dsn = expand(self._bench.study.subject.dsn or "")
         address = self._address
 
-        def read_back() -> tuple[dict[str, str], dict[str, str]]:
+        def read_back() -> tuple[dict[str, str], dict[str, str], int | None, bool]:
             # before a session is set: it may be another's
             if self._shared:
                 check_shared(self._bench.study, self._bench.options)
             with closing(_connect(address)) as connection:
-                read_back_session(connection, option)
-                return variables(connection, "global"), sources_of(connection)
+                escapes = read_back_session(connection, option)
+                pid = None if self._shared else _here(connection)
+                return variables(connection, "global"), sources_of(connection), pid, escapes
 
         try:
-            shown, sources = within(_ANSWER_S, "connecting to subject.dsn", read_back)
+            shown, sources, pid, escapes = within(_ANSWER_S, "connecting to subject.dsn", read_back)
             interruption = continuity(lambda: _connect(address))
         except TimedOut as error:
-            raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
+            raise Unreachable(f"subject.dsn: {error}", "check the address and that the server runs") from None
         except (pymysql.MySQLError, OSError) as error:
             cause = error_text(error) if isinstance(error, pymysql.MySQLError) else str(error)
-            raise InputError(
-                f"subject.dsn: {cause}", "check the address, the user and the password"
-            ) from None
+            raise Unreachable(f"subject.dsn: {cause}", remedy(error)) from None
         server = Server(
             protocol="mysql",
+            escapes=escapes,
             socket=address.socket,
             host=address.host,
             port=address.port,
@@ -72,6 +70,7 @@ class ForeignMariaDB:
             password=address.password,
             tls=address.tls,
             ca_file=address.ca_file,
+            pid=pid,
             dsn=dsn,
             session=session_statements(option),
             # a client of a proxy cannot choose the session that it would inspect
@@ -90,10 +89,6 @@ class ForeignMariaDB:
             },
         )
 
-    def join(self, option: Option) -> Load:
-        """The same for every option: the server at the address."""
-        return self.start(option)
-
     @cached_property
     def _address(self) -> Address:
         return parse(expand(self._bench.study.subject.dsn or ""))
@@ -101,13 +96,6 @@ class ForeignMariaDB:
     @cached_property
     def _shared(self) -> bool:
         return any(_shares_sessions(self._address) for _ in range(_ATTEMPTS))
-
-    def reset(self) -> None:
-        """Nothing to do: the lab does not change this server's data."""
-
-    def stop(self) -> str:
-        """Nothing to do: the server keeps running, and its log is not available."""
-        return ""
 
 
 def _shares_sessions(address: Address) -> bool:
@@ -122,8 +110,18 @@ def _shares_sessions(address: Address) -> bool:
         return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
 
 
+def _here(connection: pymysql.Connection[Any]) -> int | None:
+    """The server's process where it is one of this machine, and no proxy's."""
+    pid = peer_of(vars(connection)["_sock"])
+    with suppress(OSError):
+        if pid and Path(f"/proc/{pid}/comm").read_text().strip() in ("mariadbd", "mysqld"):
+            return pid
+    return None
+
+
 def _connect(address: Address) -> pymysql.Connection[Any]:
-    return pymysql.connect(
+    return log_in(
+        private=address.private,
         host=address.host,
         port=address.port,
         unix_socket=address.socket,
@@ -131,7 +129,5 @@ def _connect(address: Address) -> pymysql.Connection[Any]:
         password=address.password or "",
         database=address.database,
         ssl=address.context,
-        auth_plugin_map=login_methods(private=address.private),
         connect_timeout=_CONNECT_S,
-        autocommit=True,
     )

@@ -37,7 +37,7 @@ from steelyard.subjects.mariadb.session import (
     session_statements,
     variables,
 )
-from steelyard.subjects.mariadb.settings_read_back import taken, written
+from steelyard.subjects.mariadb.settings_read_back import argument, taken, written
 from steelyard.subjects.mariadb.workload_tables import load, load_statements
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
@@ -90,8 +90,7 @@ class MariaDB:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._account = account_of_servers()
-        # admitted without a password, by socket authentication
-        self._user = self._account.caller
+        self._user = self._account.caller  # admitted without a password, by its socket
         self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
         self._account.admit(bench.folder)
         self._own = self._account.private(bench.folder / "sockets")
@@ -105,11 +104,10 @@ class MariaDB:
         check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
-        """A server with the option's settings and the data loaded, or SubjectFailed."""
+        """A server with the option's settings and the same pages at the same places, or SubjectFailed."""
         server = find_server(option.bindir)
         template = self._with_schema(server, option)
         shutil.rmtree(self._data, ignore_errors=True)
-        # a copy of files: the same pages at the same places for every run
         copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_DEFAULTS, **durability, **option.server}
@@ -121,20 +119,22 @@ class MariaDB:
         running = self._running
         assert running is not None
 
-        def read_back() -> dict[str, Any]:
+        def read_back() -> tuple[dict[str, Any], bool]:
             with closing(self._connect(self._database)) as connection:
                 shown = variables(connection, "global")
-                refuse_not_taken(connection, shown, running.settings)
-                read_back_session(connection, option)
-                return {"build": shown["version"], "settings": shown, "sources": sources_of(connection)}
+                refuse_not_taken(connection, shown, running.settings, running.programs)
+                escapes = read_back_session(connection, option)
+                sources = sources_of(connection)
+                return {"build": shown["version"], "settings": shown, "sources": sources}, escapes
 
         try:
-            facts = within(_SQL_S, "reading the settings back", read_back)
+            facts, escapes = within(_SQL_S, "reading the settings back", read_back)
             interruption = continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
+            escapes=escapes,
             **network.reached(self._network, str(self._socket), self._user),
             database=self._database,
             pid=running.pid,
@@ -240,7 +240,7 @@ class MariaDB:
 
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
-        arguments = [f"--{name.replace('_', '-')}={written(value)}" for name, value in settings.items()]
+        arguments = [argument(name, value) for name, value in settings.items()]
         if taken(True, written(settings["performance_schema"])):
             # instruments are not among the server's settings
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
@@ -284,7 +284,7 @@ KIND = Kind(
     set_up_s=2.0,
     round_s=65.0,
     load_statements=load_statements,
-    statement_errors=("42*", "0A*", "3D*", "21S01", "22007", "25006"),
+    statement_errors=("07*", "42*", "0A*", "3D*", "21S01", "22007", "25006", "08S01"),
     no_table=("42S02",),
     explain=("explain format=json ", "EXPLAIN"),
     wrote=WROTE,
@@ -292,7 +292,7 @@ KIND = Kind(
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"
         " statements cost little, so the results of this run do not describe the workload",
-        "(1213)": "deadlocks: the server rolled one of two transactions back",
+        "(1213)": "deadlocks: the server rolled one of two transactions back (workload.retries repeats it)",
         "(1205)": "waits for row locks reached innodb_lock_wait_timeout",
     },
     drivers=True,

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pymysql
 
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
+from steelyard.study.server_options import options_of
+from steelyard.study.setting_names import folded, is_plain
 from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
 
 # "Truncated incorrect ... value": the server took the nearest one that it allows
 _TRUNCATED = 1292
+# SERVER_STATUS_NO_BACKSLASH_ESCAPES
+_NO_BACKSLASH_ESCAPES = 0x200
+_READ_ONLY = 1238
+_DEFAULT = "select default_value from information_schema.system_variables where variable_name = %s"
 _STATUS = "(select variable_value from information_schema.session_status where variable_name = '{}')"
 
 # numbers of a session that only the session itself can read
@@ -31,14 +38,15 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: pymysql.Connection[Any], option: Option) -> None:
-    """Sets them in this session. Raises SettingsRefused."""
+def read_back_session(connection: pymysql.Connection[Any], option: Option) -> bool:
+    """Sets them in this session. Whether a backslash in a text escapes then. Raises SettingsRefused."""
     refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
         if words := _refused(connection, statement):
             refused[name] = f"{name} = {written(value)}: {words}"
     if refused:
         raise SettingsRefused("session", refused)
+    return not getattr(connection, "server_status", 0) & _NO_BACKSLASH_ESCAPES
 
 
 def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
@@ -49,21 +57,41 @@ def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]
 
 
 def refuse_not_taken(
-    connection: pymysql.Connection[Any], shown: Mapping[str, str], requested: Mapping[str, Setting]
+    connection: pymysql.Connection[Any],
+    shown: Mapping[str, str],
+    requested: Mapping[str, Setting],
+    program: Path,
 ) -> None:
     """Raises SettingsRefused for settings that the server does not have as requested. shown: its variables.
 
-    The server writes some values in another way: such a value is set again, which must change nothing.
+    The server writes some values in another way: such a value is set again, which must change nothing. A text
+    that cannot be set again was read when the server started, as were options that are no variables.
     """
 
     def is_same(name: str, value: Setting, has: str) -> bool:
-        variable = name.replace("-", "_").lower()
-        return taken(value, has) or not (
-            _refused(connection, f"set global {variable} = {_literal(value)}")
-            or variables(connection, "global")[variable] != has
+        if taken(value, has):
+            return True
+        words = _refused(connection, f"set global {folded(name)} = {_literal(value)}")
+        if not words and variables(connection, "global")[folded(name)] == has:
+            return True
+        return (words.startswith(f"{_READ_ONLY} ") and not is_plain(value)) or _is_default(
+            connection, name, value
         )
 
-    refuse_others("this server", shown, requested, is_same)
+    options = options_of(program.name, str(program.parent))
+    checked = {
+        name: value
+        for name, value in requested.items()
+        if folded(name) in shown or folded(name) not in options
+    }
+    refuse_others("this server", shown, checked, is_same)
+
+
+def _is_default(connection: pymysql.Connection[Any], name: str, value: Setting) -> bool:
+    """Whether a number is the compiled-in one, which lets the server choose."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DEFAULT, [folded(name)])
+        return any(taken(value, str(default)) for (default,) in cursor.fetchall())
 
 
 def _refused(connection: pymysql.Connection[Any], statement: str) -> str:
@@ -83,6 +111,7 @@ def error_text(error: pymysql.MySQLError) -> str:
 
 
 def _literal(value: Setting) -> str:
-    if isinstance(value, bool | int | float):
+    # of an enumeration its number: in quotes it would be a name
+    if isinstance(value, bool | int | float) or value.isdigit():
         return written(value)
     return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

@@ -29,7 +29,7 @@ _INSTEAD = {
     "options": "set its settings for every client in [subject.session]",
     "application_name": _SESSION,
     "fallback_application_name": _SESSION,
-    "client_encoding": _SESSION,
+    "client_encoding": "leave it out: the load engine sends UTF-8",
     "service": "write host, port, user and dbname of the service into the address",
     "sslcert": _CERTIFICATE,
     "sslkey": _CERTIFICATE,

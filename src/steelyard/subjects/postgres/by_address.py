@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,13 +16,13 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.plan import Option
-from steelyard.subjects import Bench, Load, Server
+from steelyard.subjects import Load, Server
 from steelyard.subjects.postgres.address import check
 from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, number
 from steelyard.subjects.postgres.interruption import continuity
 from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
-from steelyard.subjects.servers.by_address import check_shared
+from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
 
 _ANSWER_S = 30.0
 _LOOKS_SINCE = 140_000
@@ -29,14 +33,11 @@ _SESSION = (
 )
 
 
-class ForeignPostgres:
-    """Connects; starts nothing, changes no settings, creates no tables."""
+class ForeignPostgres(AtAddress):
+    """A PostgreSQL."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-
-    def start(self, option: Option) -> Load:
-        """The server at the address, whose tables must exist. Raises InputError."""
+    def connect(self, option: Option) -> Load:
+        """The server at the address. Raises InputError."""
         dsn = expand(self._bench.study.subject.dsn or "")
         try:
             check(dsn)
@@ -45,9 +46,9 @@ class ForeignPostgres:
             facts = facts_of(partial(session_at, dsn))
             return Load(server=server, facts={"origin": "a running server at an address", **facts})
         except TimedOut as error:
-            raise InputError(f"subject.dsn: {error}", "check the address, and that the server runs") from None
+            raise Unreachable(f"subject.dsn: {error}", "check the address and that the server runs") from None
         except psycopg.OperationalError as error:
-            raise InputError(
+            raise Unreachable(
                 f"subject.dsn: {str(error).strip()}", "check the address, the user and the password"
             ) from None
         except psycopg.ProgrammingError:
@@ -55,10 +56,6 @@ class ForeignPostgres:
             raise InputError(
                 "subject.dsn: libpq cannot read this address", "postgresql://user:${PASSWORD}@host/database"
             ) from None
-
-    def join(self, option: Option) -> Load:
-        """The same for every option: the server at the address."""
-        return self.start(option)
 
     def _server(self, dsn: str, option: Option) -> Server:
         # before a session is set: it may be another's
@@ -83,11 +80,12 @@ class ForeignPostgres:
                 if verified
                 else "require",
                 ca_file=parameters.get("sslrootcert"),
+                pid=None if self._shared else _here(connection),
                 dsn=dsn,
                 latch_names=tranche_names,
                 session=(*_ends(connection, self._shared), *session_statements(option)),
                 # a client of a pooler cannot choose the session that it would inspect
-                inspect={} if self._shared else INSPECT,
+                inspect={} if self._shared else _permitted(connection),
                 turn_end="" if self._shared else turn_end(connection),
                 number=partial(number, dsn),
                 left_sql="" if self._shared else LEFT_SQL,
@@ -98,18 +96,32 @@ class ForeignPostgres:
         dsn = expand(self._bench.study.subject.dsn or "")
         return any(_shares_sessions(dsn) for _ in range(_ATTEMPTS))
 
-    def reset(self) -> None:
-        """Nothing to do: the lab does not change this server's data."""
-
-    def stop(self) -> str:
-        """Nothing to do: the server keeps running, and its log is not available."""
-        return ""
-
 
 def _ends(connection: psycopg.Connection[Any], shared: bool) -> tuple[str, ...]:
     """SQL of each client, so that a statement does not outlive its client; () where a session is shared."""
     known = connection.info.server_version >= _LOOKS_SINCE and not shared
     return ("set client_connection_check_interval = '1s'",) if known else ()
+
+
+def _permitted(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """INSPECT without what this role may not read: each refusal would be an error in the server's log."""
+    readable = "select has_table_privilege(to_regclass('pg_backend_memory_contexts'), 'select')"
+    row = connection.execute(readable).fetchone()
+    return INSPECT if row and row[0] else {"prepared": INSPECT["prepared"]}
+
+
+def _here(connection: psycopg.Connection[Any]) -> int | None:
+    """The postmaster, if the session's process is one of this machine: its title then names our end."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as ours:
+        end = "[local]" if ours.family == socket.AF_UNIX else f"({ours.getsockname()[1]})"
+    info = connection.info
+    place = Path("/proc") / str(info.backend_pid)
+    with suppress(OSError):
+        title = (place / "cmdline").read_text(errors="replace")
+        if f" {info.user} {info.dbname} " in title and f"{end} " in title:
+            # its parent, after the name in brackets: proc(5)
+            return int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    return None
 
 
 def session_at(dsn: str) -> psycopg.Connection[Any]:

@@ -72,7 +72,7 @@ _LOADING: dict[str, Setting] = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "m
 
 def check(study: Study, options: Sequence[Option]) -> None:
     """Checks that the programs of every version exist, and no setting is the lab's. Raises InputError."""
-    refuse_lab_settings(study, "session", "postgresql")
+    refuse_lab_settings(study, "session", "postgres")
     if study.subject.dsn:
         check_foreign(study)
         return
@@ -85,7 +85,7 @@ def check(study: Study, options: Sequence[Option]) -> None:
     def known(name: str) -> bool:
         return types.get(name, "STRING") != "STRING" or name.startswith((POOLER, PREFIX))
 
-    refuse_lab_settings(study, "server", "postgresql", known)
+    refuse_lab_settings(study, "server", "postgres", known)
     refuse_lab_settings(study, "server", "pgbouncer", lambda _: False, PREFIX)
 
 
@@ -286,6 +286,7 @@ KIND = Kind(
     # syntax and access rules, features, no such database or schema, wrong types, a read-only server: https://www.postgresql.org/docs/current/errcodes-appendix.html
     statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
     no_table=("42P01", "3F000"),
+    error_meanings={"deadlock detected": "the server rolled one of two back (workload.retries repeats it)"},
     explain=("explain (format json) ", "QUERY PLAN"),
     wrote=WROTE,
     settles=SETTLES,

@@ -10,8 +10,8 @@ import psycopg
 from steelyard.study.key_types import Setting
 from steelyard.subjects.rehearsal import SettingsRefused
 
-# a session of the lab lifts some limits for itself
-_GIVEN = ("command line", "session")
+# a session of the lab lifts some limits for itself, and has its own client_encoding
+_GIVEN = ("command line", "session", "client")
 # values that leave the choice to the server
 _CHOOSE = ("-1", "0")
 _NO_SUCH = "an extension's setting exists only when shared_preload_libraries names it"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.plan import Option
-from steelyard.study.scripts import commands_of
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import Transaction
-from steelyard.subjects import Server
+from steelyard.subjects import Bench, Load, Server, SubjectFailed
 from steelyard.workloads import Work, work_of
 
 _READS = re.compile(r"[\s(]*(select|with|values|table|show|explain|desc|describe)\b", re.IGNORECASE)
@@ -48,6 +49,60 @@ _UNDONE = re.compile(
 _READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only"}
 
 
+_RETURN_S = 30.0
+_LOOK_S = 0.5
+
+
+class Unreachable(InputError):
+    """The server at the address does not let the lab in."""
+
+
+class AtAddress:
+    """Connects; starts nothing, changes no settings, creates no tables."""
+
+    _reached = False
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def start(self, option: Option) -> Load:
+        """The server at the address, whose tables must exist. Raises InputError, SubjectFailed.
+
+        Waits 30 s for one that went away in the middle of a study.
+        """
+        limit_s = time.monotonic() + _RETURN_S
+        while True:
+            try:
+                load = self.connect(option)
+            except Unreachable as error:
+                if not self._reached:
+                    raise
+                if time.monotonic() > limit_s:
+                    raise SubjectFailed(
+                        f"the server went away in the middle of the study and did not return within"
+                        f" {_RETURN_S:g} s: {error}"
+                    ) from None
+                time.sleep(_LOOK_S)
+            else:
+                self._reached = True
+                return load
+
+    def connect(self, option: Option) -> Load:
+        """As `start`, at once. Raises Unreachable as well."""
+        raise NotImplementedError
+
+    def join(self, option: Option) -> Load:
+        """The same for every option: the server at the address."""
+        return self.start(option)
+
+    def reset(self) -> None:
+        """Nothing to do: the lab does not change this server's data."""
+
+    def stop(self) -> str:
+        """Nothing to do: the server keeps running, and its log is not available."""
+        return ""
+
+
 def reading(server: Server) -> Server:
     """The server, whose sessions begin with a read-only transaction."""
     return replace(server, session=(*server.session, _READ_ONLY[server.protocol]))
@@ -56,18 +111,20 @@ def reading(server: Server) -> Server:
 def commits_itself(protocol: str, sql: str) -> bool:
     """Whether a roll back may not undo a statement."""
     if protocol == "mysql":
-        return re.search(r"/\*M?!", sql) is not None or not all(map(_UNDONE.match, commands_of(sql)))
-    return any(map(_COMMITS.match, commands_of(sql)))
+        return re.search(r"/\*M?!", sql) is not None or not all(
+            map(_UNDONE.match, commands_of(sql, protocol))
+        )
+    return any(map(_COMMITS.match, commands_of(sql, protocol)))
 
 
-def written(works: Iterable[Work]) -> dict[str, str]:
+def written(works: Iterable[Work], protocol: str) -> dict[str, str]:
     """The statements whose texts write, by name: each with its table, as far as its text names one."""
     found: dict[str, str] = {}
     for work in works:
         if work.read_only:
             continue
         for name, statement in work.statements.items():
-            commands = commands_of(statement.sql)
+            commands = commands_of(statement.sql, protocol)
             if writing := [one for one in commands if not _READS.match(one) or _WRITES.search(one)]:
                 table = _TABLE.search("; ".join(writing))
                 found[name] = f"{name} ({table[1]})" if table else name

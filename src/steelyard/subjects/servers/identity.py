@@ -67,11 +67,30 @@ def listening_elsewhere(pids: Iterable[int], meant: Iterable[str]) -> str:
     return ", ".join(sorted(_listening(pids) - set(meant)))
 
 
-def _listener_of(at: Path) -> int:
-    """The process that listens on a Unix socket (SO_PEERCRED, unix(7))."""
+def peer_of(ours: socket.socket) -> int | None:
+    """The process of this machine that a connection is with; None: of another one, or not to be seen.
+
+    By TCP only its own user and root see it.
+    """
+    if ours.family == socket.AF_UNIX:
+        # of who listens: SO_PEERCRED, unix(7)
+        return struct.unpack("3i", ours.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+    (there, port, *_), (here, own, *_) = ours.getpeername(), ours.getsockname()
+    rows = [row for table in ("tcp", "tcp6") for row in _rows(os.getpid(), table)] if there == here else []
+    ends = [f":{port:04X}", f":{own:04X}"]
+    for inode in [row[9] for row in rows if [row[1][-5:], row[2][-5:]] == ends]:
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if inode in _sockets(int(place.name)):
+                    return int(place.name)
+    return None
+
+
+def _listener_of(at: Path) -> int | None:
+    """The process that listens on a Unix socket."""
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(str(at))
-        return struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        return peer_of(peer)
 
 
 def _listening(pids: Iterable[int]) -> set[str]:

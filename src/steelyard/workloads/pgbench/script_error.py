@@ -16,4 +16,4 @@ class Place:
 
     def error(self, text: str, hint: str = "") -> InputError:
         """What is wrong there, and the way around."""
-        return InputError(f"{self.file}:{self.line}: {text}", hint, ("workload", "script"))
+        return InputError(f"{self.file}:{self.line}: {text}", hint)

@@ -18,9 +18,9 @@ Step = dict[str, Any]
 
 _BEGIN = re.compile(r"begin(\s+(work|transaction))?", re.IGNORECASE)
 _COMMIT = re.compile(r"(commit|end)(\s+(work|transaction))?", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_VARIABLE = re.compile(r"(?<!:):([A-Za-z_]\w*)", re.ASCII)
-_SLEEP = re.compile(r"(:?\w+)\s*(us|ms|s)?", re.IGNORECASE)
+_NAME = re.compile(r"[^\W\d]\w*")
+_VARIABLE = re.compile(r"(?<!:):([^\W\d]\w*)")
+_SLEEP = re.compile(r"(:\w+|\d+)\s*(us|ms|s)?", re.IGNORECASE)
 _PER_MS: Mapping[str, Tree] = {"us": 0.001, "ms": 1, "s": 1000}
 _GSET_ROWS = "rows of gset"
 # the constant whose value is the number of the client
@@ -29,6 +29,7 @@ CLIENT_ID = "client_id"
 _UNSUPPORTED: Mapping[str, str] = {
     "aset": "end each command with a semicolon and its own \\gset",
     "shell": "do it before the study, in workload.schema_sql or a script of your own",
+    "setrandom": "\\set {} random({}, {})",
     "setshell": "give the value in [workload.variables]",
     **dict.fromkeys(
         ("startpipeline", "syncpipeline", "endpipeline"),
@@ -84,10 +85,10 @@ class _Script:
 
     def sql(self, command: Sql) -> None:
         self._last = None
-        if _BEGIN.fullmatch(command.text):
+        if _BEGIN.fullmatch(command.bare):
             self._add({"do": "begin"})
             return
-        if _COMMIT.fullmatch(command.text):
+        if _COMMIT.fullmatch(command.bare):
             self._add({"do": "commit"})
             return
         text = _VARIABLE.sub(self._constant_text, command.text)
@@ -98,9 +99,9 @@ class _Script:
                         f":{name} within quotes is not replaced",
                         f"move it out of the quotes: '...' || :{name}",
                     )
-        for name in _core.statement_parameters(text):
+        for name in _core.statement_parameters(text, "postgresql"):
             self._use(name, command.place)
-        verb = re.match(r"[A-Za-z]+", text)
+        verb = re.match(r"[A-Za-z]+", command.bare)
         statement = (
             f"{self._prefix}{verb[0].lower() if verb else 'statement'}{len(self._found.statements) + 1}"
         )
@@ -112,7 +113,8 @@ class _Script:
     def meta(self, command: Meta) -> None:
         name, rest, place = command.name, command.rest, command.place
         if name in _UNSUPPORTED:
-            raise place.error(f"\\{name} is not supported", _UNSUPPORTED[name])
+            hint = _UNSUPPORTED[name].format(*rest.split(), "NAME", "MIN", "MAX")
+            raise place.error(f"\\{name} is not supported", hint)
         match name:
             case "set":
                 variable, _, expression = " ".join(rest.split()).partition(" ")
@@ -236,5 +238,5 @@ def _rests(commands: Sequence[Sql | Meta], name: str) -> list[str]:
 def _names(command: Sql | Meta) -> list[str]:
     """Variables that a command mentions."""
     if isinstance(command, Sql):
-        return _core.statement_parameters(command.text)
+        return _core.statement_parameters(command.text, "postgresql")
     return _VARIABLE.findall(command.rest) + (["default_seed"] if "(" in command.rest else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 
 from steelyard.study.errors import InputError
@@ -41,13 +42,17 @@ def pgbench(workload: PgbenchWorkload) -> Work:
     several = len(workload.script) > 1
     for entry in workload.script:
         name, weight = workload.weighted(entry)
-        title = Path(name).stem if name not in BUILTINS else name
-        if title in transactions:
-            raise InputError(f'two scripts are called "{title}"', at=("workload", "script"))
+        if not weight:
+            continue
+        stem = Path(name).stem if name not in BUILTINS else name
+        titles = (stem if number == 1 else f"{stem} {number}" for number in count(1))
+        title = next(title for title in titles if title not in transactions)
         found = compiled(_text(workload, name), name, f"{title} " if several else "", constants)
         statements |= found.statements
         places |= found.places
         transactions[title] = Scripted(weight, tuple(found.steps))
+    if not transactions:
+        raise InputError("every script has the weight 0", at=("workload", "script"))
     data, directory = data_file(workload), data_directory(workload)
     own_tables = workload.schema_sql or data or directory
     scale = workload.scale

@@ -90,7 +90,7 @@ def sessions(path: Path) -> Iterator[list[Event]]:
             file.seek(body + offset)
             try:
                 yield [_event(line) for line in file.read(length).splitlines()]
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 raise InputError(f"{path}: the session at byte {body + offset} is damaged") from None
 
 

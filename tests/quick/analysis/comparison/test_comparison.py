@@ -79,6 +79,19 @@ def test_a_difference_proven_but_smaller_than_the_margin_is_equivalent():
     assert found.outcome == "equivalent"
 
 
+def test_a_difference_too_small_to_matter_is_shown_only_at_a_fifth_of_the_level():
+    # one option with rare pauses beside a steady one: its runs without a pause are fast and alike
+    by_chance, proven = [101.2, 100.2, 101.6, 100.1, 101.3, 101.0], [101.2, 100.9, 101.3, 100.8, 101.3, 100.4]
+    for runs, shown in ((by_chance, False), (proven, True)):
+        found, plain = two([100.0] * 6, runs), stats.ttest_1samp(np.log(runs) - math.log(100), 0).pvalue
+        assert found.outcome == "equivalent"
+        assert plain < 0.02
+        assert found.p_value == pytest.approx(5 * plain)
+        assert (found.low > 1) == shown == (found.p_value <= 0.05)
+    # where it does matter, it is shown at the level itself
+    assert two([100.0] * 6, by_chance, margin=0.005).low > 1
+
+
 def test_a_difference_proven_that_may_be_smaller_than_the_margin_says_so():
     found = two([100.0, 101, 99, 100, 100], [104.0, 104, 104.5, 103, 105])
     assert found.outcome == "better"
@@ -101,8 +114,8 @@ def test_fewer_than_5_blocks_are_said_to_be_few():
 
 def test_one_block_proves_nothing():
     found = two([100.0], [900.0])
-    assert (found.low, found.high, found.p_value) == (0, math.inf, 1)
-    assert found.outcome == "inconclusive"
+    assert (found.low, found.high) == (0, math.inf) and math.isnan(found.p_value)
+    assert (found.outcome, found.standing) == ("inconclusive", "not tested")
 
 
 def test_a_block_with_a_missing_run_drops_out_and_is_named():

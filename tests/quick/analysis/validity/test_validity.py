@@ -92,6 +92,16 @@ def test_tallies_states_and_the_labs_own_memory_fill_nothing():
     assert gauge_findings(of_b(Truth(gauges=tallies))) == []
 
 
+@pytest.mark.parametrize(("growth", "found"), [(32, 0), (33, 1)])
+def test_what_each_client_holds_for_a_moment_is_no_finding(growth: int, found: int):
+    study = study_of({"f": "AB"}, clients=(32,))
+    held = Truth(
+        throughput_per_s=100,
+        gauges={("mariadb", "statements", "prepared"): Gauge(0, growth, cooled=growth, mean=1)},
+    )
+    assert len(gauge_findings(evidence_of(study, {"A": Truth(), "B": held}))) == found
+
+
 def test_memory_that_grows_with_the_number_of_clients_is_no_finding():
     study = study_of({"f": "AB"}, clients=(1, 8))
     grown = Truth(gauges={MEMORY: Gauge(1e8, 5e8, cooled=5e8)})
@@ -128,14 +138,48 @@ def test_a_monitor_that_stops_with_the_work_is_not_silent():
 def test_an_engine_at_its_limit_is_told_with_the_share():
     (notice,) = harness(of_b(Truth(engine_us=95), noise=0, block_noise=0))
     assert notice.code == "engine-saturated"
-    assert "more than 90 % of the CPU" in notice.text
+    assert "nearly all CPU that it may use" in notice.text
     assert notice.detail == "95.0 %"
 
 
-def test_more_threads_of_the_engine_raise_its_limit():
-    study = STUDY.model_copy(update={"workload": STUDY.workload.model_copy(update={"threads": 2})})
+@pytest.mark.parametrize("more", [{"threads": 2}, {"driver": "org.postgresql:postgresql:42.7.4"}])
+def test_more_threads_of_the_engine_raise_its_limit(more: dict[str, object]):
+    study = STUDY.model_copy(update={"workload": STUDY.workload.model_copy(update=more)})
     evidence = of_b(Truth(engine_us=95), noise=0, block_noise=0)
     assert harness(replace(evidence, study=study, options=tuple(options(study)))) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "engine_us", "found"),
+    [
+        ({"engine.cpu_quota": 0.1}, 9.0, True),
+        ({"engine.cpu_quota": 0.2}, 9.0, False),
+        ({"engine.cpus": "0"}, 95.0, True),
+        ({"engine.cpus": "0-1"}, 95.0, False),
+    ],
+)
+def test_the_limit_of_the_engine_is_what_it_may_use(
+    host: dict[str, str | float], engine_us: float, found: bool
+):
+    study = STUDY.model_copy(
+        update={"workload": STUDY.workload.model_copy(update={"threads": 2}), "host": host}
+    )
+    truth = {label: Truth(engine_us=engine_us) for label in "AB"}
+    judgement = judge(evidence_of(study, truth, blocks=RUNS, noise=0.001))
+    assert ("engine-saturated" in {notice.code for notice in judgement.notices}) == found
+
+
+def test_an_engine_at_its_limit_names_no_winner_by_throughput():
+    truth = {"A": Truth(engine_us=9.0), "B": Truth(engine_us=7.5, throughput_per_s=12_000.0)}
+    for quota, winner in ((0.1, ""), (1.0, "B")):
+        study = STUDY.model_copy(update={"host": {"engine.cpu_quota": quota}})
+        judgement = judge(evidence_of(study, truth, blocks=RUNS))
+        verdict = judgement.verdict
+        outcomes = {c.outcome for c in judgement.comparisons if c.metric == "throughput_per_s"}
+        assert outcomes == ({"different"} if quota < 1 else {"better"})
+        assert (verdict.winner or "") == winner
+        assert verdict.reasons[0].startswith("The load engine was at its limit") == (quota < 1)
+        assert ("throughput" in verdict.headline) == (quota == 1)
 
 
 def test_steal_above_2_percent_is_told():

@@ -51,6 +51,7 @@ impl protocol::Dialogue for Dialogue {
             }
         }
         self.preparing = handle != Handle::None;
+        self.scanner.parameters = work.templates[draw.statement].occurrences().len();
         match handle {
             Handle::None => {
                 commands::query(out, |out| draw.write_text(work, out));

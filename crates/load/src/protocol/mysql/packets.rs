@@ -5,6 +5,9 @@
 use crate::protocol::ServerError;
 use crate::protocol::limits::{COLUMNS_MAX, clipped};
 
+/// A status flag: a further result follows, as after each result of a CALL.
+pub const MORE_RESULTS: u16 = 8;
+
 /// A length-encoded number, and what follows it.
 pub fn read_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, rest) = bytes.split_first()?;
@@ -24,6 +27,13 @@ pub fn read_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
 /// How many columns the first packet of a result announces.
 pub fn read_columns(bytes: &[u8]) -> Option<u64> {
     read_length(bytes).map(|(columns, _)| columns).filter(|columns| (1..=COLUMNS_MAX).contains(columns))
+}
+
+/// The status flags of an OK packet: header, affected rows, last id, status.
+pub fn read_status(body: &[u8]) -> Option<u16> {
+    let (_, rest) = read_length(body.get(1..)?)?;
+    let (_, rest) = read_length(rest)?;
+    Some(u16::from_le_bytes(rest.get(..2)?.try_into().ok()?))
 }
 
 /// The content of an ERR packet; the server's error number precedes the text.

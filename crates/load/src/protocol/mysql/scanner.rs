@@ -2,7 +2,7 @@
 
 use steelyard_engine::error::PlanError;
 
-use super::packets::{read_columns, read_error, read_length};
+use super::packets::{MORE_RESULTS, read_columns, read_error, read_length, read_status};
 use super::rows::{Column, Rows, columns, each_value};
 use crate::plan::steps::Row;
 use crate::protocol::ServerError;
@@ -13,7 +13,6 @@ use crate::record::executed::Effect;
 const LONGEST: usize = 0xff_ffff;
 const IN_TRANSACTION: u16 = 1;
 const AUTOCOMMIT: u16 = 2;
-const MORE_RESULTS: u16 = 8;
 
 /// What the answer to a command looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,11 @@ pub struct Scanner {
     part: Part,
     awaited: [Option<Answer>; 2],
     status: u16,
+    /// The result is not the first of its answer: a CALL has several.
+    further: bool,
     parsed: bool,
+    /// Bound to the statement that is being prepared.
+    pub parameters: usize,
     statement: u32,
     error: Option<ServerError>,
     effect: Effect,
@@ -64,6 +67,8 @@ pub struct Scanner {
     /// All rows, in a trial; texts: they are those of COM_QUERY.
     pub digest: Option<Digest>,
     pub texts: bool,
+    /// Of a further result.
+    definitions: Vec<Vec<u8>>,
     columns: Vec<Column>,
 }
 
@@ -187,15 +192,16 @@ impl Scanner {
                 self.counts(0);
                 self.columns.clear();
                 if self.digest.is_some() {
-                    self.rows.definitions.clear();
+                    self.definitions().clear();
                     self.rows.describe = true;
                 }
                 self.part = Part::Definitions { left: columns, rows: true };
                 Ok(false)
             }
             (Part::Definitions { left, rows }, _) => {
-                if rows && self.rows.describe {
-                    self.rows.definitions.push(std::mem::take(&mut self.kept));
+                if rows && self.rows.describe && (!self.further || self.digest.is_some()) {
+                    let definition = std::mem::take(&mut self.kept);
+                    self.definitions().push(definition);
                 }
                 if left > 1 {
                     self.part = Part::Definitions { left: left - 1, rows };
@@ -209,10 +215,11 @@ impl Scanner {
             }
             (Part::Rows, Some(0xfe)) if self.length < LONGEST => self.ended(),
             (Part::Rows, _) => {
-                self.rows.count += 1;
                 self.counts(1);
                 self.examine_row()?;
-                if self.wanted == Some(Row::Last) || self.rows.count == 1 {
+                // values are those of the first result
+                self.rows.count += u64::from(!self.further);
+                if !self.further && (self.wanted == Some(Row::Last) || self.rows.count == 1) {
                     std::mem::swap(&mut self.rows.row, &mut self.kept);
                 }
                 Ok(false)
@@ -225,8 +232,13 @@ impl Scanner {
         let body: [u8; 9] = self.kept.get(..9).and_then(|body| body.try_into().ok()).ok_or_else(foreign)?;
         self.parsed = true;
         self.statement = u32::from_le_bytes([body[1], body[2], body[3], body[4]]);
-        let definitions = u64::from(u16::from_le_bytes([body[5], body[6]]))
-            + u64::from(u16::from_le_bytes([body[7], body[8]]));
+        let [columns, parameters] = [5, 7].map(|at| u16::from_le_bytes([body[at], body[at + 1]]));
+        if usize::from(parameters) != self.parameters {
+            // values beyond its own are read as others: each would be wrong
+            let message = format!("the server counts {parameters} parameters, of {} bound", self.parameters);
+            self.error = Some(ServerError { code: "07001".into(), message });
+        }
+        let definitions = u64::from(columns) + u64::from(parameters);
         if definitions == 0 {
             return Ok(self.answered());
         }
@@ -234,16 +246,12 @@ impl Scanner {
         Ok(false)
     }
 
-    /// An OK packet: header, affected rows, last id, status.
+    /// An OK packet.
     fn ended(&mut self) -> Result<bool, PlanError> {
-        let status = (|| {
-            let (_, rest) = read_length(&self.kept[1..])?;
-            let (_, rest) = read_length(rest)?;
-            Some(u16::from_le_bytes(rest.get(..2)?.try_into().ok()?))
-        })();
-        self.status = status.ok_or_else(foreign)?;
+        self.status = read_status(&self.kept).ok_or_else(foreign)?;
         if self.status & MORE_RESULTS != 0 {
             self.part = Part::First;
+            self.further = true;
             return Ok(false);
         }
         Ok(self.answered())
@@ -252,11 +260,16 @@ impl Scanner {
     fn examine_row(&mut self) -> Result<(), PlanError> {
         let Some(digest) = &mut self.digest else { return Ok(()) };
         if self.columns.is_empty() {
-            self.columns = columns(&self.rows.definitions).map_err(|_| foreign())?;
+            let definitions = if self.further { &self.definitions } else { &self.rows.definitions };
+            self.columns = columns(definitions).map_err(|_| foreign())?;
         }
         each_value(&self.kept, &self.columns, self.texts, |value| digest.value(value));
         digest.end_row();
         Ok(())
+    }
+
+    fn definitions(&mut self) -> &mut Vec<Vec<u8>> {
+        if self.further { &mut self.definitions } else { &mut self.rows.definitions }
     }
 
     fn counts(&mut self, rows: u64) {
@@ -265,6 +278,7 @@ impl Scanner {
 
     fn answered(&mut self) -> bool {
         self.part = Part::First;
+        self.further = false;
         self.awaited = [self.awaited[1], None];
         self.awaited[0].is_none()
     }
@@ -316,6 +330,7 @@ mod tests {
         let bytes =
             [packet(1, &prepared), packet(2, b"definition"), packet(3, b"definition"), rows()].concat();
         let mut scanner = Scanner::new(1 << 20);
+        scanner.parameters = 1;
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let ready = scanner.feed(&bytes).unwrap();
         let effect = Effect { rows: Some(2), bytes: bytes.len() as u64 };
@@ -342,8 +357,30 @@ mod tests {
     }
 
     #[test]
+    fn a_call_ends_with_the_last_of_its_results_and_gives_the_values_of_the_first() {
+        let mut first = rows();
+        let status = first.len() - 4;
+        first[status] |= 8;
+        let other =
+            [packet(7, &[1]), packet(8, b"another"), packet(9, b"\x019"), packet(10, &[0xfe, 0, 0, 8, 0])];
+        let bytes = [first, other.concat(), packet(11, &[0, 0, 0, 2, 0, 0, 0])].concat();
+        let mut scanner = Scanner::new(1 << 20);
+        scanner.expect(Answer::Result, None);
+        scanner.want(Some(Row::First), true);
+        let mut found = Vec::new();
+        for byte in &bytes {
+            found.extend(scanner.feed(&[*byte]).unwrap());
+        }
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].in_transaction, found[0].effect.rows), (false, Some(3)));
+        let kept = scanner.rows();
+        assert_eq!((kept.count, &kept.row[..], kept.definitions.len()), (2, &b"\x011\x012"[..], 2));
+    }
+
+    #[test]
     fn an_error_carries_its_number() {
         let mut scanner = Scanner::new(1 << 20);
+        scanner.parameters = 1;
         scanner.expect(Answer::Prepared, Some(Answer::Result));
         let failed =
             packet(1, b"\xff\xb5\x05#42000Can't create more than max_prepared_stmt_count statements");
@@ -397,6 +434,7 @@ mod tests {
         #[test]
         fn no_bytes_make_the_scanner_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut scanner = Scanner::new(1 << 20);
+                scanner.parameters = 1;
             scanner.expect(Answer::Prepared, Some(Answer::Result));
             let _ = scanner.feed(&bytes);
         }

@@ -9,7 +9,7 @@ use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, Hand
 use mysql_common::proto::{MyDeserialize, MySerialize};
 
 use super::commands;
-use super::packets::{read_columns, read_error, read_length};
+use super::packets::{MORE_RESULTS, read_columns, read_error, read_length, read_status};
 use crate::error::LoadError;
 use crate::io::transport::Transport;
 use crate::plan::{Server, Tls};
@@ -21,7 +21,8 @@ mod methods;
 
 use methods::{Secret, begin, more, without_end};
 
-/// FOUND_ROWS: an update counts the rows that it finds, as a JDBC driver does. Without DEPRECATE_EOF every answer
+/// FOUND_ROWS: an update counts the rows that it finds, as a JDBC driver does. MULTI_RESULTS: without it the server
+/// refuses a CALL that gives rows. Without DEPRECATE_EOF every answer
 /// would end in a packet more.
 const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
@@ -29,6 +30,8 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_TRANSACTIONS)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     .union(CapabilityFlags::CLIENT_FOUND_ROWS)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
 /// Requests of a login are short; so is the key for the password, since the time of encryption grows
@@ -66,8 +69,13 @@ impl protocol::Session for Session {
     fn query(&mut self, sql: &str) -> Result<Vec<(String, f64)>, LoadError> {
         let mut out = Vec::new();
         commands::query(&mut out, |out| out.extend_from_slice(sql.as_bytes()));
-        self.transport.write_all(&out).map_err(|cause| self.broken(cause))?;
-        self.answer().map_err(|failure| match failure {
+        let sent = self.transport.write_all(&out);
+        // a server that ends the connection says why before: the write may fail before that is read
+        let answer = match (self.answer(), sent) {
+            (Err(Failure::Broken(_)), Err(cause)) => Err(Failure::Broken(cause)),
+            (answer, _) => answer,
+        };
+        answer.map_err(|failure| match failure {
             Failure::Refused(ServerError { code, message }) => {
                 LoadError::Session { address: self.address.clone(), sql: sql.to_string(), code, message }
             }
@@ -155,7 +163,8 @@ impl Session {
                 }
                 Some(0xfe) => {
                     let asked = AuthSwitchRequest::deserialize((), &mut ParseBuf(&packet))?;
-                    secret.scramble = without_end(asked.plugin_data()).to_vec();
+                    // the zero at the end is taken off where the method's nonce has one
+                    secret.scramble = asked.plugin_data().to_vec();
                     let (next, answer) = begin(&asked.auth_plugin(), &secret)?;
                     auth = next;
                     self.write_bytes(&answer)?;
@@ -165,10 +174,20 @@ impl Session {
         }
     }
 
+    /// Of the first result.
     fn answer(&mut self) -> Result<Vec<(String, f64)>, Failure> {
+        let (first, mut status) = self.result()?;
+        while status & MORE_RESULTS != 0 {
+            (_, status) = self.result()?;
+        }
+        Ok(first)
+    }
+
+    /// A result, and the status after it.
+    fn result(&mut self) -> Result<(Vec<(String, f64)>, u16), Failure> {
         let first = self.read()?;
         let columns = match first.first() {
-            Some(0) => return Ok(Vec::new()),
+            Some(0) => return Ok((Vec::new(), read_status(&first).ok_or_else(foreign)?)),
             Some(0xff) => return Err(Failure::Refused(read_error(&first))),
             _ => read_columns(&first).ok_or_else(foreign)?,
         };
@@ -179,17 +198,18 @@ impl Session {
             names.push(texts(&definition).nth(4).flatten().unwrap_or_default());
         }
         let mut values = Vec::new();
-        loop {
+        let status = loop {
             let row = self.read()?;
             match row.first() {
                 Some(0xff) => return Err(Failure::Refused(read_error(&row))),
-                Some(0xfe) if row.len() < MAX_PAYLOAD_LEN => break,
+                Some(0xfe) if row.len() < MAX_PAYLOAD_LEN => break read_status(&row).ok_or_else(foreign)?,
                 _ if values.is_empty() => values = texts(&row).take(names.len()).collect(),
                 _ => {}
             }
-        }
+        };
         let numbers = values.into_iter().map(|value| value?.parse::<f64>().ok());
-        Ok(names.into_iter().zip(numbers).filter_map(|(name, number)| Some((name, number?))).collect())
+        let found = names.into_iter().zip(numbers).filter_map(|(name, number)| Some((name, number?)));
+        Ok((found.collect(), status))
     }
 
     /// One message: a packet and its continuations.

@@ -85,13 +85,18 @@ impl Scanner {
         let mut ready = None;
         self.effect.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
+            let mut body = &[][..];
             if self.left == 0 {
-                let take = (5 - self.have).min(bytes.len());
-                self.head[self.have..self.have + take].copy_from_slice(&bytes[..take]);
-                self.have += take;
-                bytes = &bytes[take..];
-                if self.have < 5 {
-                    break;
+                if let (0, Some((head, rest))) = (self.have, bytes.split_first_chunk()) {
+                    (self.head, bytes) = (*head, rest);
+                } else {
+                    let take = (5 - self.have).min(bytes.len());
+                    self.head[self.have..self.have + take].copy_from_slice(&bytes[..take]);
+                    self.have += take;
+                    bytes = &bytes[take..];
+                    if self.have < 5 {
+                        break;
+                    }
                 }
                 let length =
                     u32::from_be_bytes([self.head[1], self.head[2], self.head[3], self.head[4]]) as usize;
@@ -112,32 +117,37 @@ impl Scanner {
                     b'D' | b'T' if self.wanted.is_some() || self.digest.is_some() => ROW_KEPT,
                     _ => 0,
                 };
-                self.kept.extend_from_slice(&bytes[..take.min(most.saturating_sub(self.kept.len()))]);
-                self.left -= take;
+                body = &bytes[..take.min(most.saturating_sub(self.kept.len()))];
                 bytes = &bytes[take..];
+                self.left -= take;
+                // a body that came whole is read where it is
+                if self.left > 0 || !self.kept.is_empty() {
+                    self.kept.extend_from_slice(body);
+                }
                 if self.left > 0 {
                     break;
                 }
             }
+            let body = if self.kept.is_empty() { body } else { &self.kept };
             if let (b'D', Some(digest)) = (self.head[0], &mut self.digest) {
-                values(&self.kept).for_each(|value| digest.value(value));
+                values(body).for_each(|value| digest.value(value));
                 digest.end_row();
             }
             match self.head[0] {
                 // a notice of the first failure only: later ones in the same request follow from it
-                b'E' if self.error.is_none() => self.error = Some(read_error(&self.kept)),
-                b'C' => self.effect.add(Effect { rows: rows_of(&self.kept), bytes: 0 }),
+                b'E' if self.error.is_none() => self.error = Some(read_error(body)),
+                b'C' => self.effect.add(Effect { rows: rows_of(body), bytes: 0 }),
                 b'1' => self.parsed = true,
                 b'G' => self.copies = true,
-                b'T' if self.wanted.is_some() => std::mem::swap(&mut self.rows.description, &mut self.kept),
+                b'T' if self.wanted.is_some() => body.clone_into(&mut self.rows.description),
                 b'D' if self.wanted.is_some() => {
                     self.rows.count += 1;
                     if self.rows.count == 1 || self.wanted == Some(Row::Last) {
-                        std::mem::swap(&mut self.rows.row, &mut self.kept);
+                        body.clone_into(&mut self.rows.row);
                     }
                 }
                 b'Z' => {
-                    let status = self.kept.first().copied().unwrap_or(b'I');
+                    let status = body.first().copied().unwrap_or(b'I');
                     let parsed = std::mem::take(&mut self.parsed);
                     let effect = std::mem::take(&mut self.effect);
                     ready = Some(Ready { status, parsed, error: self.error.take(), effect });
@@ -165,8 +175,16 @@ impl Scanner {
 /// https://www.postgresql.org/docs/current/protocol-message-formats.html
 fn rows_of(body: &[u8]) -> Option<u64> {
     let tag = body.strip_suffix(&[0])?;
-    let number = &tag[tag.iter().rposition(|byte| *byte == b' ')? + 1..];
-    std::str::from_utf8(number).ok()?.parse().ok()
+    let (mut rows, mut unit) = (0_u64, 1_u64);
+    for byte in tag.iter().rev() {
+        match byte {
+            b'0'..=b'9' => rows = rows.wrapping_add(u64::from(byte - b'0').wrapping_mul(unit)),
+            b' ' if unit > 1 => return Some(rows),
+            _ => break,
+        }
+        unit = unit.wrapping_mul(10);
+    }
+    None
 }
 
 /// Fields of an ErrorResponse's body: a letter, a string, a zero; until a zero.

@@ -2,6 +2,7 @@
 //!
 //! https://valkey.io/topics/protocol/
 
+use crate::statements::lexer::Lexis;
 use crate::statements::template::parameters;
 use crate::statements::value::write_integer;
 
@@ -26,7 +27,7 @@ pub struct Command {
 impl Command {
     /// From a statement's words, separated by blanks. Err: the reason that the text is not a command.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (names, words) = (parameters(text), words(text));
+        let (names, words) = (parameters(text, Lexis::Standard), words(text));
         if words.is_empty() {
             return Err("has no command".into());
         }
@@ -45,7 +46,7 @@ impl Command {
                     pieces.push(Piece::Fixed(std::mem::take(&mut fixed)));
                     pieces.push(Piece::Value(index.ok_or_else(|| format!("`{word}` {PARAMETER}"))?));
                 }
-                None if parameters(word).is_empty() => argument(word.as_bytes(), &mut fixed),
+                None if parameters(word, Lexis::Standard).is_empty() => argument(word.as_bytes(), &mut fixed),
                 None => return Err(format!("`{word}` {PARAMETER}")),
             }
         }

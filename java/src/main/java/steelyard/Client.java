@@ -147,9 +147,9 @@ class Client {
         int retries = 0;
         while (!ended(kind, body, retries)) {
             retries++;
-            record.retried(kind, beginNs);
             draw.again(body);
             fromNs = System.nanoTime();
+            record.retried(kind, fromNs);
         }
         startedNs = 0;
     }

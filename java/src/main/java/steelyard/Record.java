@@ -166,7 +166,7 @@ final class Record {
         }
     }
 
-    /** A transaction begins again. */
+    /** A transaction begins again, then: whenever it began first, that counts where its statements do. */
     void retried(int kind, long beginNs) {
         kindRetries[kind] += window.measures(beginNs) ? 1 : 0;
     }

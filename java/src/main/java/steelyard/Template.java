@@ -7,12 +7,10 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A statement's text and where its values come from: `:name` is a parameter, unless it is in quotes, in a comment
- * or part of a cast; `{tag}` becomes a number that makes texts differ.
+ * A statement's text and where its values come from. The lab has cut it into text, parameters and tags, numbers
+ * that make texts differ, by the lexical rules of the server.
  */
 final class Template {
-    private static final String TAG = "{tag}";
-
     final String name;
     /** Its executions return or change a number of rows. */
     final boolean counts;
@@ -26,18 +24,34 @@ final class Template {
     /** Its text where that is always the same; null: values or a tag make it differ. */
     final String constant;
 
+    /** A backslash in a literal is written twice: the server reads it as an escape. */
+    private final boolean escapes;
     /** Texts, with null for a tag and a place in `places` for a literal value. */
     private final List<String> pieces = new ArrayList<>();
     private final List<Integer> places = new ArrayList<>();
 
-    Template(JsonNode statement, List<String> given, boolean binds, Share share) {
+    Template(JsonNode statement, List<String> given, boolean binds, boolean escapes, Share share) {
+        this.escapes = escapes;
         name = statement.path("name").asText();
         counts = statement.path("counts").asBoolean(true);
         Map<String, JsonNode> generators = new TreeMap<>();
         statement.path("parameters").fields().forEachRemaining(one -> generators.put(one.getKey(), one.getValue()));
         List<String> names = new ArrayList<>();
         List<Integer> occurrences = new ArrayList<>();
-        parse(statement.path("sql").asText(), names, occurrences);
+        for (JsonNode piece : statement.path("pieces")) {
+            String text = piece.path(1).asText();
+            switch (piece.path(0).asText()) {
+                case "tag" -> add(null, -1);
+                case "parameter" -> {
+                    if (!names.contains(text)) {
+                        names.add(text);
+                    }
+                    occurrences.add(names.indexOf(text));
+                    add("", names.indexOf(text));
+                }
+                default -> add(text, -1);
+            }
+        }
         List<Source> own = new ArrayList<>();
         int[] placeOf = new int[names.size()];
         for (int at = 0; at < placeOf.length; at++) {
@@ -72,7 +86,7 @@ final class Template {
         for (int at = 0; at < pieces.size(); at++) {
             String piece = pieces.get(at);
             if (places.get(at) >= 0) {
-                values[places.get(at)].write(out);
+                values[places.get(at)].write(out, escapes);
             } else if (piece == null) {
                 out.append(tag);
             } else {
@@ -84,54 +98,5 @@ final class Template {
     private void add(String text, int place) {
         pieces.add(text);
         places.add(place);
-    }
-
-    private void parse(String sql, List<String> names, List<Integer> occurrences) {
-        int begin = 0;
-        int at = 0;
-        char quote = 0;
-        while (at < sql.length()) {
-            char character = sql.charAt(at);
-            if (sql.startsWith(TAG, at)) {
-                add(sql.substring(begin, at), -1);
-                add(null, -1);
-                at += TAG.length();
-                begin = at;
-            } else if (quote != 0 || character == '\'' || character == '"') {
-                quote = quote == 0 ? character : quote == character ? 0 : quote;
-                at++;
-            } else if (sql.startsWith("--", at)) {
-                int end = sql.indexOf('\n', at);
-                at = end < 0 ? sql.length() : end;
-            } else if (sql.startsWith("/*", at)) {
-                int end = sql.indexOf("*/", at);
-                at = end < 0 ? sql.length() : end + 2;
-            } else if (sql.startsWith("::", at)) {
-                at += 2;
-            } else if (character == ':' && at + 1 < sql.length() && isName(sql.charAt(at + 1), true)) {
-                int end = at + 1;
-                while (end < sql.length() && isName(sql.charAt(end), false)) {
-                    end++;
-                }
-                String found = sql.substring(at + 1, end);
-                if (!names.contains(found)) {
-                    names.add(found);
-                }
-                int number = names.indexOf(found);
-                add(sql.substring(begin, at), -1);
-                add("", number);
-                occurrences.add(number);
-                at = end;
-                begin = end;
-            } else {
-                at++;
-            }
-        }
-        add(sql.substring(begin), -1);
-    }
-
-    private static boolean isName(char character, boolean first) {
-        boolean letter = character >= 'a' && character <= 'z' || character >= 'A' && character <= 'Z';
-        return letter || character == '_' || !first && character >= '0' && character <= '9';
     }
 }

@@ -164,7 +164,7 @@ final class Value {
     }
 
     /** As a literal of standard SQL; the same for every server, so a backslash must not be an escape. */
-    void write(StringBuilder out) {
+    void write(StringBuilder out, boolean escapes) {
         switch (kind) {
             case MISSING, NULL -> out.append("null");
             case INT, LONG -> out.append(number);
@@ -175,7 +175,7 @@ final class Value {
                 for (int at = 0; at < text.length(); at++) {
                     char character = text.charAt(at);
                     out.append(character);
-                    if (character == '\'') {
+                    if (character == '\'' || escapes && character == '\\') {
                         out.append(character);
                     }
                 }

@@ -96,8 +96,10 @@ final class Work {
         });
         shared = List.copyOf(given);
         boolean binds = plan.path("parameters").asText().equals("client");
+        JsonNode server = plan.path("server");
+        boolean escapes = server.path("protocol").asText().equals("mysql") && server.path("escapes").asBoolean(true);
         List<Template> found = new ArrayList<>();
-        plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds, share)));
+        plan.path("statements").forEach(one -> found.add(new Template(one, shared, binds, escapes, share)));
         templates = found.toArray(Template[]::new);
         places = shared.size() + found.stream().mapToInt(one -> one.sources.length).max().orElse(0);
         List<String> names = found.stream().map(one -> one.name).toList();

@@ -45,7 +45,7 @@ def read(source: Source) -> list[Report]:
                 users = max(users, value)
             else:
                 report.sample(at, "k6", name, value)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             source.skip(line, text)
     _close(report, seconds, latencies)
     report.clients = int(users) or None

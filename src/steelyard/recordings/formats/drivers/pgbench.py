@@ -47,7 +47,9 @@ _COUNTS = {
         r"number of transactions above the .* latency limit: (\d+)(?:/\d+)? \(.*"
     ),
 }
-_FACTS = re.compile(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)")
+_FACTS = re.compile(
+    r"(transaction type|scaling factor|query mode|number of threads|maximum number of tries): (\S.*)"
+)
 _KNOWN = re.compile(
     r"(pgbench \(|starting vacuum|transaction type|scaling factor|partition|query mode|number of threads"
     r"|maximum number"

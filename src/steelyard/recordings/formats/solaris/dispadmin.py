@@ -37,7 +37,8 @@ def read(source: Source) -> list[Report]:
         elif (row := _ROW.fullmatch(text)) and res and columns:
             cells = row[1].split()
             level = int(row[2]) if row[2] else level
-            if len(cells) != len(columns):
+            # -2 is an endless quantum
+            if len(cells) != len(columns) or int(cells[0]) < 0:
                 source.skip(line, text)
                 continue
             for name, cell in zip(columns, cells, strict=True):

@@ -67,7 +67,7 @@ def figure(presented: Presented) -> Figure | None:
 
 
 def _banded(panels: Sequence[Panel]) -> bool:
-    return any(row["low"] != row["high"] for panel in panels for row in panel.spec["data"]["values"])
+    return any(row.get("low") != row.get("high") for panel in panels for row in panel.spec["data"]["values"])
 
 
 def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:

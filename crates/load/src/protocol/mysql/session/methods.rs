@@ -47,6 +47,9 @@ pub(super) fn begin(plugin: &AuthPlugin<'_>, secret: &Secret<'_>) -> io::Result<
               (add tls=require to the address)",
         ));
     }
+    if matches!(plugin, AuthPlugin::Other(_) | AuthPlugin::Parsec) {
+        return Err(unknown(&"it is not supported"));
+    }
     let mut auth = plugin.init().map_err(|cause| unknown(&cause))?;
     let response = auth.run(secret, &secret.scramble).map_err(|cause| unknown(&cause))?;
     Ok((auth, response.data().unwrap_or_default().to_vec()))
