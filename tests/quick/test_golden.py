@@ -27,7 +27,7 @@ _UNREAD = {"script", "style", "svg"}
 _SPOKEN = {"title", "alt", "aria-label"}
 # the same text on every terminal, in every place; whether a shell finds `steelyard` decides the next command
 _ANYWHERE = {"COLUMNS": "120", "PATH": "", "NO_COLOR": "1", "FORCE_COLOR": "", "TERM": "dumb", "TZ": "UTC"}
-# a search (fitted curves) and a quadrature (shares of an effect) end within their own tolerances, which differ by processor
+# fitted curves and shares of an effect are searched: to their own tolerance, so they differ by processor
 _SEARCHED = {"scaling": 1e-5, "effects": 1e-6}
 
 
