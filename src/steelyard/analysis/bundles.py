@@ -10,7 +10,7 @@ Holm's procedure: it leaves out 1 exactly where a difference is proven. What dif
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from steelyard.analysis.comparison.notices import error_rates
 from steelyard.analysis.comparison.same_options import Named
 from steelyard.analysis.comparison.unlike import (
     SERVER_VERSION,
+    Environment,
     differences,
     unlike_facts,
     unlike_plans,
@@ -70,6 +71,36 @@ class BundleComparison:
 
 
 @dataclass(frozen=True)
+class _Side:
+    """One of two bundles. failing: share of failed transactions by option, where it is beyond the limit."""
+
+    name: str
+    evidence: Evidence
+    environment: Environment
+    run_metrics: RunMetrics
+    failing: Mapping[str, float]
+
+    @classmethod
+    def of(cls, named: Named) -> _Side:
+        """With what is computed once."""
+        limit_percent = named[1].study.plan.error_rate_limit_percent
+        rates = error_rates(run_metrics := compute_run_metrics(named[1]))
+        failing = {option: rate for option, rate in rates.items() if 100 * rate > limit_percent}
+        return cls(*named, run_metrics, failing)
+
+    @property
+    def labels(self) -> list[str]:
+        """Of its options."""
+        return [option.label for option in self.evidence.options]
+
+    def levels(self, metric: Metric, point: int) -> dict[str, tuple[Estimate, Floats]]:
+        """By option, its level as the bundle's own report has it, and the values behind it."""
+        values = values_of(self.run_metrics, metric.name, self.labels, point)
+        found = estimates(self.run_metrics, metric, [*values], point)
+        return {level.option: (level, values[level.option]) for level in found}
+
+
+@dataclass(frozen=True)
 class _Test:
     metric: Metric
     here: Estimate
@@ -78,109 +109,80 @@ class _Test:
     gains: bool  # whether more throughput or less cost is one: not where transactions failed
 
 
-def compare_bundles(here: Named, others: Sequence[Named]) -> list[BundleComparison]:
+def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleComparison]:
     """Compares each of the other bundles with the one here."""
-    tests = [list(_tests(here[1], other[1])) for other in others]
+    here, sides = _Side.of(of_here), [_Side.of(other) for other in others]
+    tests = [list(_tests(here, there)) for there in sides]
     p_values = [test.found.p_value for mine in tests for test in mine if test.found.runs > 1]
     adjusted, levels = distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA)
-    corrected = iter([(float(p), float(level)) for p, level in zip(adjusted, levels, strict=True)])
-    margin = here[1].study.plan.smallest_effect_percent / 100
-    explained = [list(_counted(here[1], other[1])) for other in others]
+    corrected = zip(adjusted.tolist(), levels.tolist(), strict=True)
+    study = here.evidence.study
+    explained = [list(_counted(here, there)) for there in sides]
     return [
         BundleComparison(
-            here=here[0],
-            there=other[0],
+            here=here.name,
+            there=there.name,
             metrics=tuple(dict.fromkeys(test.metric for test in mine)),
             comparisons=tuple(
-                _comparison(test, here[0], margin, *_corrected(test, corrected)) for test in mine
+                # one run is not tested
+                _comparison(test, here, *(next(corrected) if test.found.runs > 1 else (1.0, ALPHA)))
+                for test in mine
             ),
-            uncertain=tuple(_uncertain(here, other, mine)),
-            notices=tuple(_notices(here, other)),
-            points_are=here[1].study.workload.points_are,
+            uncertain=tuple(_uncertain(here, there, mine)),
+            notices=tuple(_notices(here, there)),
+            points_are=study.workload.points_are,
             levels_here=tuple(test.here for test in mine),
             levels_there=tuple(test.there for test in mine),
             tests=len(p_values),
-            differences=tuple(differences(here[1].study, other[1].study, here[2], other[2])),
-            unlike_work=tuple(unlike_work(here, other)),
+            differences=tuple(differences(study, there.evidence.study, here.environment, there.environment)),
+            unlike_work=tuple(unlike_work(of_here, other)),
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),
         )
-        for other, mine, counted in zip(others, tests, explained, strict=True)
+        for other, there, mine, counted in zip(others, sides, tests, explained, strict=True)
     ]
 
 
-def _counted(here: Evidence, there: Evidence) -> Iterator[tuple[Metric, Estimate, Estimate]]:
+def _both(here: _Side, there: _Side, metric: Metric) -> Iterator[list[tuple[Estimate, Floats]]]:
+    """Level and values in each, at each number of clients, of each option of both."""
+    point_there = {clients: point for point, clients in points_of(there.run_metrics).items()}
+    for point, clients in points_of(here.run_metrics).items():
+        if clients in point_there:
+            sides = here.levels(metric, point), there.levels(metric, point_there[clients])
+            yield from ([side[option] for side in sides] for option in sides[0] if option in sides[1])
+
+
+def _counted(here: _Side, there: _Side) -> Iterator[tuple[Metric, Estimate, Estimate]]:
     """Pages found in the server's buffers and read into them: 0 has no ratio, so nothing is tested."""
-    one, other = compute_run_metrics(here), compute_run_metrics(there)
-    known = {metric.name: metric for metric in (*one.metrics, *other.metrics) if metric.kind == "buffers"}
-    point_there = {clients: point for point, clients in points_of(other).items()}
-    for metric in known.values():
-        for point, clients in points_of(one).items():
-            if clients in point_there:
-                mine = _finite(here, one, metric, point)
-                theirs = _finite(there, other, metric, point_there[clients])
-                for option in (label for label in mine if label in theirs):
-                    yield metric, mine[option], theirs[option]
+    metrics = (*here.run_metrics.metrics, *there.run_metrics.metrics)
+    for metric in {metric.name: metric for metric in metrics if metric.kind == "buffers"}.values():
+        for (mine, _), (theirs, _) in _both(here, there, metric):
+            yield metric, mine, theirs
 
 
-def _finite(evidence: Evidence, run_metrics: RunMetrics, metric: Metric, point: int) -> dict[str, Estimate]:
-    """Levels by option; without those that were not measured."""
-    labels = [option.label for option in evidence.options]
-    found = estimates(run_metrics, metric, labels, point) if metric.name in run_metrics.values else ()
-    return {level.option: level for level in found if math.isfinite(level.value)}
-
-
-def _tests(here: Evidence, there: Evidence) -> Iterator[_Test]:
-    """Every headline metric that both have, at each number of clients, of each option of both."""
-    one, other = compute_run_metrics(here), compute_run_metrics(there)
-    point_there = {clients: point for point, clients in points_of(other).items()}
-    no_gain = {*_failing(here), *_failing(there)}
-    if one.engine_bound or other.engine_bound:
+def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
+    """Every headline metric that both have."""
+    no_gain = {*here.failing, *there.failing}
+    if here.run_metrics.engine_bound or there.run_metrics.engine_bound:
         no_gain |= {THROUGHPUT.name, P99.name}
-    for metric in one.headlines:
-        if other.metric(metric.name) is None:
+    for metric in here.run_metrics.headlines:
+        if there.run_metrics.metric(metric.name) is None:
             continue
-        for point, clients in points_of(one).items():
-            if clients in point_there:
-                sides = _side(here, one, metric, point), _side(there, other, metric, point_there[clients])
-                for option, (mine, values) in sides[0].items():
-                    theirs, others = sides[1].get(option, (None, values))
-                    found = theirs and welch(_logs(values), _logs(others))
-                    if theirs and found:
-                        gains = metric.better != "neither" and not no_gain & {metric.name, option}
-                        yield _Test(metric, mine, theirs, found, gains)
-
-
-def _failing(evidence: Evidence) -> dict[str, float]:
-    """Share of failed transactions by option, where it is beyond the study's limit."""
-    limit_percent = evidence.study.plan.error_rate_limit_percent
-    rates = error_rates(compute_run_metrics(evidence))
-    return {option: rate for option, rate in rates.items() if 100 * rate > limit_percent}
-
-
-def _side(
-    evidence: Evidence, run_metrics: RunMetrics, metric: Metric, point: int
-) -> dict[str, tuple[Estimate, Floats]]:
-    """By option, its level as the bundle's own report has it, and the values behind it."""
-    labels = [option.label for option in evidence.options]
-    values = values_of(run_metrics, metric.name, labels, point)
-    found = estimates(run_metrics, metric, labels, point)
-    return {level.option: (level, values[level.option]) for level in found if level.option in values}
+        for (mine, values), (theirs, others) in _both(here, there, metric):
+            if found := welch(_logs(values), _logs(others)):
+                gains = metric.better != "neither" and not no_gain & {metric.name, mine.option}
+                yield _Test(metric, mine, theirs, found, gains)
 
 
 def _logs(values: Floats) -> Floats:
     return np.log(values[values > 0])
 
 
-def _corrected(test: _Test, corrected: Iterator[tuple[float, float]]) -> tuple[float, float]:
-    """p-value and level; one run is not tested."""
-    return next(corrected) if test.found.runs > 1 else (1.0, ALPHA)
-
-
-def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha: float) -> Comparison:
+def _comparison(test: _Test, here: _Side, p_value: float, alpha: float) -> Comparison:
     """p_value: corrected. alpha: of the interval."""
     found, difference = test.found, test.found.difference
+    margin = here.evidence.study.plan.smallest_effect_percent / 100
     wide, narrow = found.half_width(alpha), found.half_width(2 * ALPHA)
     outcome: Outcome = "better" if (difference > 0) == (test.metric.better == "higher") else "worse"
     if not test.gains:
@@ -192,7 +194,7 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
     return Comparison(
         metric=test.metric.name,
         option=test.here.option,
-        baseline=baseline,
+        baseline=here.name,
         clients=test.here.clients,
         ratio=math.exp(difference),
         low=math.exp(difference - wide),
@@ -204,7 +206,7 @@ def _comparison(test: _Test, baseline: str, margin: float, p_value: float, alpha
     )
 
 
-def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[Notice]:
+def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[Notice]:
     """What a verdict would begin with: few blocks, disturbed runs of either."""
     fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
     if fewest == 1:
@@ -212,34 +214,33 @@ def _uncertain(here: Named, there: Named, tests: Sequence[_Test]) -> Iterator[No
     elif fewest < FEWEST_BLOCKS:
         text = f"leaning, too few blocks to say: {count(fewest, 'block')} in the bundle with fewer"
         yield Notice("few-blocks", f"{text}, a verdict needs {FEWEST_BLOCKS} in each")
-    for bundle, evidence, _ in (here, there):
-        for option, rate in _failing(evidence).items():
-            text = f"{bundle}: {percent(rate)} of the transactions of {option} failed"
+    for side in (here, there):
+        for option, rate in side.failing.items():
+            text = f"{side.name}: {percent(rate)} of the transactions of {option} failed"
             yield Notice("errors", f"{text}: a difference to it is no gain", option)
-        if compute_run_metrics(evidence).engine_bound:
-            text = f"{bundle}: the load engine was at its limit: throughput and latency are the engine's"
+        if side.run_metrics.engine_bound:
+            text = f"{side.name}: the load engine was at its limit: throughput and latency are the engine's"
             yield Notice("engine-bound", text)
-        if found := disturbed(evidence).found:
+        if found := disturbed(side.evidence).found:
             runs = tuple(sorted(found))
-            text = f"{bundle}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
-            text += f" of {len(evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
+            text = f"{side.name}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
+            text += f" of {len(side.evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
             worst = max(found, key=lambda run: found[run].share)
-            sentence = found[worst].sentence(evidence.study.workload.WHO, f"in run {worst}")
+            sentence = found[worst].sentence(side.evidence.study.workload.WHO, f"in run {worst}")
             yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
 
 
-def _notices(here: Named, there: Named) -> Iterator[Notice]:
+def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     """The machine, what was left out of either, probes and blocks."""
-    labels = [{option.label for option in evidence.options} for _, evidence, _ in (here, there)]
-    for (bundle, *_), only in zip((here, there), (labels[0] - labels[1], labels[1] - labels[0]), strict=True):
-        if only:
-            yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {bundle}")
+    for side, other in ((here, there), (there, here)):
+        if only := {*side.labels} - {*other.labels}:
+            yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
-    for fact, a, b in unlike_facts(here[2], there[2], compared=[SERVER_VERSION]):
+    for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
-    for bundle, evidence, _ in (here, there):
-        table = evidence.notices
+    for side in (here, there):
+        table = side.evidence.notices
         for run, code, text in zip(*(table[key] for key in ("run", "code", "text")), strict=True):
             if int(run) == 0:
-                yield Notice(str(code), f"{bundle}: {text}")
-    yield from unlike_plans(here[1].study, there[1].study)
+                yield Notice(str(code), f"{side.name}: {text}")
+    yield from unlike_plans(here.evidence.study, there.evidence.study)

@@ -46,7 +46,7 @@ from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.analysis.verdict.strategy import verdict
+from steelyard.analysis.verdict.verdict import verdict
 from steelyard.bundle.evidence.evidence import Evidence
 
 
@@ -83,7 +83,7 @@ def judge(evidence: Evidence) -> Judgement:
         comparisons=comparisons,
         effects=found_effects,
         fairness=served,
-        costs=costs.differences(pairs.with_baseline(baseline)),
+        costs=costs.differences(pairs.with_baseline),
         notices=(
             *disturbance_notices(evidence, by_others),
             *_study_notices(evidence, work),

@@ -53,6 +53,11 @@ class Difference:
     high: float
     p_value: float
 
+    @property
+    def shown(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
 
 def compare(
     run_metrics: RunMetrics,

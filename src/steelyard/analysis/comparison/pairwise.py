@@ -77,10 +77,11 @@ class PairResult:
 class Pairwise:
     """Every pair of the options that could be compared, both ways; no options where fewer than two could.
 
-    options: the fastest first. metrics: those that count, in order. error_rates: share of the transactions
-    that failed, by option.
+    baseline: of the study. options: the fastest first. metrics: those that count, in order. error_rates:
+    share of the transactions that failed, by option.
     """
 
+    baseline: str
     options: tuple[str, ...]
     metrics: tuple[Metric, ...]
     pairs: Mapping[Pair, PairResult]
@@ -90,13 +91,14 @@ class Pairwise:
         """The others over which this option is not shown to win."""
         return [o for o in self.options if o != option and not self.pairs[option, o].won]
 
-    def with_baseline(self, baseline: str) -> list[PairResult]:
+    @property
+    def with_baseline(self) -> list[PairResult]:
         """The pairs in which the baseline stands second."""
-        return [pair for (_, other), pair in self.pairs.items() if other == baseline]
+        return [pair for (_, other), pair in self.pairs.items() if other == self.baseline]
 
-    def toward(self, baseline: str, pair: PairResult) -> PairResult:
+    def toward(self, pair: PairResult) -> PairResult:
         """The same pair as tables have it, the baseline second."""
-        return self.pairs[pair.other, pair.option] if pair.option == baseline else pair
+        return self.pairs[pair.other, pair.option] if pair.option == self.baseline else pair
 
     @property
     def leader(self) -> str:
@@ -104,12 +106,12 @@ class Pairwise:
         unbeaten = [o for o in self.options if not any(self.pairs[o, x].lost for x in self.options if x != o)]
         return (unbeaten or self.options)[0]
 
-    def leading(self, baseline: str) -> PairResult:
+    @property
+    def leading(self) -> PairResult:
         """The leader against the baseline, or against the next best where the baseline leads."""
-        leader = self.leader
-        if leader != baseline and baseline in self.options:
-            return self.pairs[leader, baseline]
-        return self.pairs[leader, next(o for o in self.options if o != leader)]
+        first = self.leader
+        others = [option for option in self.options if option != first]
+        return self.pairs[first, self.baseline if self.baseline in others else others[0]]
 
 
 def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, ...]:
@@ -139,7 +141,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
             both_ways.setdefault((c.baseline, c.option), []).append((metric, inverted(c)))
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
-        return Pairwise((), metrics, {})
+        return Pairwise(baseline, (), metrics, {})
     ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
     rates, limit = error_rates(intervals.run_metrics), study.plan.error_rate_limit_percent / 100
     failures = intervals.tests(ERRORS)
@@ -151,7 +153,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
             known = beyond and {a, b} <= set(failures.options)
             proven = known and failures.p_values([(a, b)])[0] <= intervals.alpha
             results[a, b] = PairResult(a, b, tuple(entries), more if beyond else 0.0, proven)
-    return Pairwise(tuple(ordered), metrics, results, rates)
+    return Pairwise(baseline, tuple(ordered), metrics, results, rates)
 
 
 def inverted(comparison: Comparison) -> Comparison:

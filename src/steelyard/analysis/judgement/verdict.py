@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Answer = Literal[
+    "winner",
+    "leaning",
+    "tie",
+    "trade-off",
+    "inconclusive",
+    "it depends",
+    "measured",
+    "nothing to compare",
+    "unequal work",
+]
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -19,17 +31,7 @@ class Verdict:
     ties: where there is no winner, the leading option and those that are not shown to differ from it.
     """
 
-    outcome: Literal[
-        "winner",
-        "leaning",
-        "tie",
-        "trade-off",
-        "inconclusive",
-        "it depends",
-        "measured",
-        "nothing to compare",
-        "unequal work",
-    ]
+    outcome: Answer
     winner: str | None
     headline: str
     interval: str = ""

@@ -23,7 +23,7 @@ from steelyard.analysis.metrics.dispatcher import COSTS as SIMULATED
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
 from steelyard.analysis.metrics.latches import COSTS as LATCHES
 from steelyard.analysis.metrics.programs import COSTS
-from steelyard.analysis.metrics.run_metrics import HEADLINES, P99, THROUGHPUT, WAIT_PREFIX
+from steelyard.analysis.metrics.run_metrics import HEADLINES, WAIT_PREFIX
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import quantity
 
@@ -36,21 +36,25 @@ _MATERIAL = 0.03  # of the baseline's server CPU, for times; the study's own mar
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Difference):
     """A cost with what sentences need beside it. p_value: adjusted over all costs of the pair.
 
-    smallest: the least change that is material, in the cost's unit.
+    smallest: the least change that is material, in the cost's unit. share: see CostDifference.
     """
 
     metric: Metric
-    difference: CostDifference
-    p_value: float
-    smallest: float
+    smallest: float = 0.0
+    share: float | None = None
+
+    @property
+    def unit(self) -> str:
+        """Of the values."""
+        return self.metric.unit.partition("/")[0]
 
     @property
     def change(self) -> float:
         """After minus before."""
-        return self.difference.after - self.difference.before
+        return self.after - self.before
 
     @property
     def proven(self) -> bool:
@@ -60,21 +64,16 @@ class Cost:
     @property
     def material(self) -> bool:
         """Whether so large a change can be a reason."""
-        return abs(self.change) >= self.smallest
+        return self.proven and abs(self.change) >= self.smallest
 
     @property
     def relative(self) -> float:
         """The change over the larger of the two."""
-        return abs(self.change) / max(self.difference.before, self.difference.after)
-
-    @property
-    def timed(self) -> bool:
-        """Whether it is a time."""
-        return self.difference.unit == "us"
+        return abs(self.change) / max(self.before, self.after)
 
     def text(self, value: float) -> str:
         """A value with its unit, in the step that tables have it in as well."""
-        return quantity(value, self.difference.unit)
+        return quantity(value, self.unit)
 
 
 class Costs:
@@ -95,31 +94,40 @@ class Costs:
         # all pairs of a metric at once: each interval is a search
         for metric in self._metrics:
             self._intervals.differences(metric, [(pair.option, pair.other) for pair in pairs])
-        return tuple(cost.difference for pair in pairs for cost in self.of(pair))
+        return tuple(
+            CostDifference(
+                metric=cost.metric.name,
+                option=pair.option,
+                baseline=pair.other,
+                unit=cost.unit,
+                before=cost.before,
+                after=cost.after,
+                low=cost.low,
+                high=cost.high,
+                share=cost.share,
+            )
+            for pair in pairs
+            for cost in self.of(pair)
+        )
 
     def of(self, pair: PairResult) -> list[Cost]:
         """Every cost of one pair."""
-        found: list[tuple[Metric, CostDifference, float]] = []
-        for metric in self._metrics:
-            tested = self._difference(metric, pair)
-            if tested is None or not (tested.before or tested.after):
-                continue
-            if metric.summary == "maximum":
-                tested = self._of_maxima(metric, pair, tested)
-            found.append((metric, _cost_of(metric, pair, tested), tested.p_value))
-        adjusted = distributions.benjamini_hochberg([p for _, _, p in found])
-        cpu = next((d for metric, d, _ in found if metric.name == SERVER_CPU.name), None)
-        whole = cpu.after - cpu.before if cpu and (cpu.low > 0 or cpu.high < 0) else None
+        found = [cost for metric in self._metrics if (cost := self.by(metric.name, pair))]
+        adjusted = distributions.benjamini_hochberg([cost.p_value for cost in found])
+        cpu = next((cost for cost in found if cost.metric.name == SERVER_CPU.name), None)
         matters_us = min(self._intervals.margin, _MATERIAL) * cpu.before if cpu else 0.0
         return [
-            Cost(
-                metric,
-                _shared(difference, whole),
+            replace(
+                cost,
                 # a headline metric is not one of many that are searched
-                p_value=_judged_p(difference) if metric.name in HEADLINES else float(p),
-                smallest=max(metric.smallest_effect, matters_us if difference.unit == "us" else 0.0),
+                p_value=float(not cost.shown) if cost.metric.name in HEADLINES else float(p),
+                smallest=max(cost.metric.smallest_effect, matters_us if cost.unit == "us" else 0.0),
+                # of proven parts: shares of others are chance
+                share=cost.change / cpu.change
+                if cpu and cpu.shown and cost.shown and cost.metric.name in (SERVER_CPU.name, *PARTS)
+                else None,
             )
-            for (metric, difference, _), p in zip(found, adjusted, strict=True)
+            for cost, p in zip(found, adjusted, strict=True)
         ]
 
     def outcome(self, metric: Metric, pair: PairResult) -> Outcome | None:
@@ -128,55 +136,16 @@ class Costs:
             return None
         return self._intervals.comparisons(metric, [(pair.option, pair.other)])[0].outcome
 
-    def throughput(self, pair: PairResult) -> Difference | None:
-        """Of the two, where it was measured."""
-        metric = self._run_metrics.metric(THROUGHPUT.name)
-        return self._difference(metric, pair) if metric else None
-
-    def p99(self, pair: PairResult) -> Cost | None:
-        """Latency p99, where the comparison of the tables calls it better or worse."""
-        metric = self._run_metrics.metric(P99.name)
-        if metric is None:
-            return None
-        difference = self._difference(metric, pair)
-        if difference is None or self.outcome(metric, pair) not in ("better", "worse"):
-            return None
-        return Cost(metric, _cost_of(metric, pair, difference), difference.p_value, smallest=0.0)
-
-    def _difference(self, metric: Metric, pair: PairResult) -> Difference | None:
+    def by(self, name: str, pair: PairResult) -> Cost | None:
+        """The difference by a metric, where it was measured; of a maximum there is no interval."""
         key = pair.option, pair.other
-        return self._intervals.differences(metric, [key]).get(key)
-
-    def _of_maxima(self, metric: Metric, pair: PairResult, tested: Difference) -> Difference:
-        """The highest of all runs, which has no interval; whether the two differ is tested by runs."""
-        column, option = self._run_metrics.values[metric.name], self._run_metrics.option
-        before, after = (float(np.nanmax(column[option == o])) for o in (pair.other, pair.option))
-        return Difference(before, after, -math.inf, math.inf, tested.p_value)
-
-
-def _judged_p(difference: CostDifference) -> float:
-    """0 or 1, as the interval leaves out 0 or not."""
-    return 0.0 if difference.low > 0 or difference.high < 0 else 1.0
-
-
-def _cost_of(metric: Metric, pair: PairResult, found: Difference) -> CostDifference:
-    return CostDifference(
-        metric=metric.name,
-        option=pair.option,
-        baseline=pair.other,
-        unit=metric.unit.partition("/")[0],
-        before=found.before,
-        after=found.after,
-        low=found.low,
-        high=found.high,
-        share=None,
-    )
-
-
-def _shared(cost: CostDifference, whole: float | None) -> CostDifference:
-    """With its share of the difference in server CPU: of proven parts, shares of others are chance."""
-    proven = cost.low > 0 or cost.high < 0
-    if whole is None or cost.metric not in (SERVER_CPU.name, *PARTS) or not proven:
-        return cost
-    share = (cost.after - cost.before) / whole
-    return replace(cost, share=share)
+        metric = self._run_metrics.metric(name)
+        found = metric and self._intervals.differences(metric, [key]).get(key)
+        if metric is None or not found or not (found.before or found.after):
+            return None
+        if metric.summary == "mean":
+            return Cost(found.before, found.after, found.low, found.high, found.p_value, metric)
+        # the highest of all runs; whether the two differ is tested by runs
+        column, option = self._run_metrics.values[name], self._run_metrics.option
+        after, before = (float(np.nanmax(column[option == one])) for one in key)
+        return Cost(before, after, -math.inf, math.inf, found.p_value, metric)

@@ -39,6 +39,11 @@ class Findings:
     work: WorkCheck
 
     @property
+    def labels(self) -> list[str]:
+        """Of the options, in the order of the study."""
+        return [option.label for option in self.evidence.options]
+
+    @property
     def margin(self) -> str:
         """The smallest effect that matters to the study: `3 %`."""
         return f"{self.evidence.study.plan.smallest_effect_percent:.3g} %"
@@ -109,7 +114,7 @@ class Findings:
         """What goes with the difference between two options, one sentence each; baseline second."""
         workload = self.evidence.study.workload
         closed_loop = not workload.open_loop and workload.steady
-        pair = self.pairwise.toward(self.evidence.baseline, pair)
+        pair = self.pairwise.toward(pair)
         left_out = logs_of(self.evidence) if self.unlike_pace(pair) else set[str]()
         return reasons(self.costs, pair, closed_loop, self._over, left_out)
 
@@ -120,7 +125,7 @@ class Findings:
 
     def slower_tail(self, pair: PairResult) -> str:
         """Latency p99 of the option where it is worse; '' where it is not, or a metric of the verdict."""
-        seen = self.pairwise.toward(self.evidence.baseline, pair)
+        seen = self.pairwise.toward(pair)
         return slower_tail(self.costs, seen, self._over, worse=1 if seen is pair else -1)
 
     @property

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.analysis.verdict.decision import capitalised
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.analysis.verdict.headline import capitalised
 from steelyard.quantities import count, decrease, duration, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
 _FAR = 10.0  # ends of an interval of which each needs its unit
 
-Shown = tuple[Metric, Comparison]
 
-
-@dataclass(frozen=True)
 class PairSentences:
     """The parts of a verdict on one pair, in the direction of its pair, which tables have as well.
 
-    good, bad: what is proven of the option, better and worse.
+    good, bad: the metrics by which the option is proven to be better and worse.
     """
 
-    findings: Findings
-    pair: PairResult
-
-    @property
-    def good(self) -> list[Shown]:
-        """Metrics by which the option is better."""
-        return [(m, c) for m, c in self.pair.by_metric if c.outcome == "better"]
-
-    @property
-    def bad(self) -> list[Shown]:
-        """Metrics by which it is worse."""
-        return [(m, c) for m, c in self.pair.by_metric if c.outcome == "worse"]
+    def __init__(self, findings: Findings, pair: PairResult) -> None:
+        self.findings, self.pair = findings, findings.pairwise.toward(pair)
+        by_metric = self.pair.by_metric
+        self.good, self.bad = (
+            [(m, c) for m, c in by_metric if c.outcome == outcome] for outcome in ("better", "worse")
+        )
 
     def better(self) -> str:
         """By how much the option is better; the name of the other follows: `18.3 % more throughput than`."""
@@ -82,7 +72,7 @@ class PairSentences:
             parts.append(self._failing())
         return f"{sentence(parts)[:-1]} ({self._confidence()})."
 
-    def _leading(self) -> list[Shown]:
+    def _leading(self) -> list[tuple[Metric, Comparison]]:
         return (self.bad if self.pair.lost else self.good)[:1]
 
     def _failing(self) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.metrics.costs import SERVER_CPU
-from steelyard.analysis.metrics.run_metrics import P99
+from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
+from steelyard.analysis.verdict.decision import capitalised
 from steelyard.quantities import count, decrease, percent, significant
 
 _LEAST_CHANGE = 0.05  # relative change of a cost
@@ -39,15 +39,20 @@ def reasons(
     if cpu := by_name.get(SERVER_CPU.name):
         found.append(_cpu(by_name, pair, costs.outcome(cpu.metric, pair), over))
         few = pair.by_metric[0][1].blocks < FEWEST_BLOCKS
-        found += _pace(cpu, costs.throughput(pair)) if closed_loop and not few else ()
-    found += _p99(costs.p99(pair), pair, over) if closed_loop else ()
-    rest = [cost for name, cost in by_name.items() if name not in (SERVER_CPU.name, *PARTS)]
-    rest = [cost for cost in rest if cost.metric.name not in left_out]
-    rest = [c for c in rest if c.proven and c.material and c.relative >= _LEAST_CHANGE]
-    rest = [c for c in rest if costs.outcome(c.metric, pair) not in ("equivalent", "inconclusive")]
+        found += _pace(cpu, costs.by(THROUGHPUT.name, pair), pair) if closed_loop and not few else ()
+    found += _p99(costs, pair, over) if closed_loop else ()
+    rest = [
+        cost
+        for name, cost in by_name.items()
+        if name not in (SERVER_CPU.name, *PARTS)
+        and name not in left_out
+        and cost.material
+        and cost.relative >= _LEAST_CHANGE
+        and costs.outcome(cost.metric, pair) not in ("equivalent", "inconclusive")
+    ]
     # times first, the longest before the others; of what is counted first what the option costs more
-    times = sorted((c for c in rest if c.timed), key=lambda c: -abs(c.change))
-    counted = sorted((c for c in rest if not c.timed), key=lambda c: (c.change < 0, -c.relative))
+    times = sorted((c for c in rest if c.unit == "us"), key=lambda c: -abs(c.change))
+    counted = sorted((c for c in rest if c.unit != "us"), key=lambda c: (c.change < 0, -c.relative))
     room = _MOST_SENTENCES - len(found)
     first = times[: room - min(_COUNTED, len(counted))]
     found += [_other(cost, pair, over) for cost in [*first, *counted][:room]]
@@ -60,88 +65,73 @@ def slower_tail(costs: Costs, pair: PairResult, over: str, worse: int = 1) -> st
     worse: 1 where a higher one is worse for the winner; -1 where it is worse for the winner that it is lower
     under the other option of the pair.
     """
-    cost = None if any(metric.name == P99.name for metric, _ in pair.by_metric) else costs.p99(pair)
-    return "".join(_p99(cost, pair, over)) if cost and cost.change * worse > 0 else ""
+    counts = any(metric.name == P99.name for metric, _ in pair.by_metric)
+    return "" if counts else "".join(_p99(costs, pair, over, worse))
 
 
-def _pace(cpu: Cost, work: Difference | None) -> tuple[str, ...]:
+def _pace(cpu: Cost, work: Cost | None, pair: PairResult) -> tuple[str, ...]:
     """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
-    d = cpu.difference
-    if work is None or work.before <= 0 or d.after <= 0 or not (cpu.proven and cpu.material):
+    if work is None or work.before <= 0 or cpu.after <= 0 or not cpu.material:
         return ()
     return (
-        f"Were server CPU the only limit, throughput would be {significant(d.before / d.after)} times"
-        f" that of {d.baseline}; {significant(work.after / work.before)} times was measured.",
+        f"Were server CPU the only limit, throughput would be {significant(cpu.before / cpu.after)} times"
+        f" that of {pair.other}; {significant(work.after / work.before)} times was measured.",
     )
 
 
-def _p99(cost: Cost | None, pair: PairResult, over: str) -> tuple[str, ...]:
-    """The slowest transactions, which the verdict on a closed loop does not count."""
-    if cost is None or cost.relative < _LEAST_CHANGE:
+def _p99(costs: Costs, pair: PairResult, over: str, worse: int = 0) -> tuple[str, ...]:
+    """The slowest transactions, which the verdict on a closed loop does not count, as far as tables call them
+    better or worse. worse: of the change that counts, its sign; 0: both.
+    """
+    cost = costs.by(P99.name, pair)
+    if cost is None or cost.relative < _LEAST_CHANGE or cost.change * worse < 0:
         return ()
-    d = cost.difference
+    if costs.outcome(cost.metric, pair) not in ("better", "worse"):
+        return ()
     return (
-        f"Latency p99{over}: {cost.text(d.after)} under {pair.option},"
-        f" {cost.text(d.before)} under {pair.other}"
-        f" ({percent(abs(cost.change) / d.before)} {'lower' if cost.change < 0 else 'higher'}).",
+        f"Latency p99{over}: {_both(cost, pair)}"
+        f" ({percent(abs(cost.change) / cost.before)} {'lower' if cost.change < 0 else 'higher'}).",
     )
+
+
+def _both(cost: Cost, pair: PairResult, each: str = "") -> str:
+    """`1.20 ms under B, 1.00 ms under A`."""
+    return f"{cost.text(cost.after)}{each} under {pair.option}, {cost.text(cost.before)} under {pair.other}"
 
 
 def _cpu(costs: dict[str, Cost], pair: PairResult, outcome: Outcome | None, over: str) -> str:
     """In the words of the tables: outcome is what they call it."""
-    option, other = pair.option, pair.other
     cost = costs[SERVER_CPU.name]
-    d = cost.difference
     title = cost.metric.full_title
-    whole = title[:1].upper() + title[1:] + over
+    whole, both = capitalised(title) + over, _both(cost, pair)
     if (blocks := pair.by_metric[0][1].blocks) < FEWEST_BLOCKS:
-        after, before = cost.text(d.after), cost.text(d.before)
         seen = "one block" if blocks == 1 else count(blocks, "block")
-        return f"{whole}: {after} under {option}, {before} under {other}, in {seen}."
+        return f"{whole}: {both}, in {seen}."
     if not cost.proven:
         alike = "equivalent, " if outcome == "equivalent" else ""
-        return (
-            f"{whole}: {cost.text(d.after)} under {option}, {cost.text(d.before)} under {other};"
-            f" {alike}no difference is shown ({cost.text(d.low)} to {cost.text(d.high)})."
-        )
+        ends = f"{cost.text(cost.low)} to {cost.text(cost.high)}"
+        return f"{whole}: {both}; {alike}no difference is shown ({ends})."
+    sign = "−" if cost.change < 0 else "+"
+    signed = f"{sign}{percent(abs(cost.change) / cost.before)}" if cost.before else "from none"
     if outcome == "equivalent":
-        return (
-            f"{whole} differs too little to matter: {cost.text(d.after)} under {option},"
-            f" {cost.text(d.before)} under {other} ({_signed(cost)})."
-        )
-    ends = sorted((abs(d.low), abs(d.high)))
-    verb, more = ("saves", "") if cost.change < 0 else ("costs", "more ")
-    text = (
-        f"{option} {verb} {cost.text(abs(cost.change))} {more or 'of '}{title} against"
-        f" {other}{over} ({_signed(cost)}, from {cost.text(d.before)} to"
-        f" {cost.text(d.after)}; 95 % interval of the difference {cost.text(ends[0])} to"
-        f" {cost.text(ends[1])})"
-    )
+        return f"{whole} differs too little to matter: {both} ({signed})."
+    least, most = sorted((abs(cost.low), abs(cost.high)))
+    verb, more = ("saves", "of") if cost.change < 0 else ("costs", "more")
     modes = [
         f"{part.text(abs(part.change))} {'less' if part.change < 0 else 'more'} in {mode} mode"
         for name, mode in ((USER, "user"), (SYSTEM, "system"))
-        if (part := costs.get(name)) and part.proven and part.material
+        if (part := costs.get(name)) and part.material
     ]
-    return f"{text}: {' and '.join(modes)}." if modes else f"{text}."
-
-
-def _signed(cost: Cost) -> str:
-    if not cost.difference.before:
-        return "from none"
-    return f"{'−' if cost.change < 0 else '+'}{percent(abs(cost.change) / cost.difference.before)}"
+    return (
+        f"{pair.option} {verb} {cost.text(abs(cost.change))} {more} {title} against {pair.other}{over}"
+        f" ({signed}, from {cost.text(cost.before)} to {cost.text(cost.after)}; 95 % interval of the"
+        f" difference {cost.text(least)} to {cost.text(most)}){': ' * bool(modes)}{' and '.join(modes)}."
+    )
 
 
 def _other(cost: Cost, pair: PairResult, over: str) -> str:
-    d = cost.difference
-    option, other = pair.option, pair.other
-    less = "less" if cost.change < 0 else "more"
-    if d.unit == "1":
-        less = "fewer" if cost.change < 0 else "more"
-    title = cost.metric.title
-    share = abs(cost.change) / d.before if d.before > 0 else 0.0
-    relative = (decrease if cost.change < 0 else percent)(share) if share else ""
-    how_much = f" ({relative} {less})" if relative else f" ({less})"
-    return (
-        f"{title[0].upper()}{title[1:]}{over}: {cost.text(d.after)} {cost.metric.each} under {option},"
-        f" {cost.text(d.before)} under {other}{how_much}."
-    )
+    less = "more" if cost.change > 0 else "fewer" if cost.unit == "1" else "less"
+    share = abs(cost.change) / cost.before if cost.before > 0 else 0.0
+    how_much = f"{(decrease if cost.change < 0 else percent)(share)} {less}" if share else less
+    each = f" {cost.metric.each}"
+    return f"{capitalised(cost.metric.title)}{over}: {_both(cost, pair, each)} ({how_much})."

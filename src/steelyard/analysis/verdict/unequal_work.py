@@ -1,14 +1,12 @@
-"""The verdict where options did not do the same work: none of them wins."""
+"""The words where options did not do the same work: none of them wins."""
 
 from __future__ import annotations
 
 import re
 
-from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.judgement.work import Difference
 from steelyard.analysis.validity.equal_work import WorkCheck
-from steelyard.analysis.verdict.findings import Findings
-from steelyard.analysis.verdict.headline import fitting
+from steelyard.analysis.verdict.decision import Words, fitting
 from steelyard.quantities import count, significant
 
 _DIGITS_MAX = 9
@@ -16,18 +14,16 @@ _DIGITS_MAX = 9
 _NODES = re.compile(r'"(?:Node Type|Relation Name|Index Name|table_name|access_type|key)": "([^"]+)"')
 
 
-def unequal_work(findings: Findings) -> Verdict:
+def unequal_work(work: WorkCheck) -> Words:
     """The foremost difference first, with both figures; then the others, and the server's plans."""
-    first, *others = findings.work.differences
-    said, wheres = difference(first), {one.option for one in findings.work.differences}
-    return Verdict(
-        "unequal work",
-        None,
-        fitting(f"Not the same work: {said}.", f"Not the same work: {first.statement} differs."),
+    first, *others = work.differences
+    options = {one.option for one in work.differences}
+    return Words(
+        fitting(f"Not the same work: {difference(first)}.", f"Not the same work: {first.statement} differs."),
         f"Seen {first.seen}.",
-        f"No option wins: {count(len(wheres), 'option')} did other work than {first.baseline}, so figures of"
+        f"No option wins: {count(len(options), 'option')} did other work than {first.baseline}, so figures of"
         f' time do not compare. If it is meant: rows = "may differ" on the statement.',
-        tuple([f"{difference(one)} ({one.seen})." for one in others] + _plans(findings.work, first)),
+        [f"{difference(one)} ({one.seen})." for one in others] + _plans(work, first),
     )
 
 

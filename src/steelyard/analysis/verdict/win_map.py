@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import WinMapCell
-from steelyard.analysis.judgement.verdict import Verdict
+from steelyard.analysis.verdict.decision import Decision, Words
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.analysis.verdict.gauges import with_severe_gauges
 from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
 
 
-def win_map(findings: Findings) -> Verdict:
+def win_map(findings: Findings) -> tuple[Decision, Words]:
     """Options of different work do not compete; the reasons are those of the cell that differs most."""
     cells = findings.win_map
     most = max(cells, key=lambda cell: abs(math.log(cell.ratio)))
@@ -29,16 +28,13 @@ def win_map(findings: Findings) -> Verdict:
     pair = findings.pairwise.pairs.get((option, other))
     blocks = len(set(findings.run_metrics.block.tolist()))
     few = "" if blocks >= FEWEST_BLOCKS else f"; a verdict needs {FEWEST_BLOCKS}"
-    found = Verdict(
-        outcome="it depends",
-        winner=None,
-        headline=_headline(cells, leaning=bool(few)),
-        interval=f"95 % intervals decide each cell: {count(blocks, 'block')}{few}.",
-        consequence=f"{option} against {other} differs most: {_extent(most)}.",
-        reasons=(*win_map_sentences(cells), *(findings.reasons(pair) if pair else ())),
-        ties=(option, other),
+    words = Words(
+        _headline(cells, leaning=bool(few)),
+        f"95 % intervals decide each cell: {count(blocks, 'block')}{few}.",
+        f"{option} against {other} differs most: {_extent(most)}.",
+        (*win_map_sentences(cells), *(findings.reasons(pair) if pair else ())),
     )
-    return with_severe_gauges(findings, found, ())
+    return Decision("it depends", ties=(option, other)), words
 
 
 def _headline(cells: Sequence[WinMapCell], leaning: bool) -> str:
