@@ -15,8 +15,13 @@ _SILENT = ("space", "comment")
 # half of a character, as JSON may have it
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _META = re.compile(r"\\(\w*)((?:[^\n\\]|\\\n|\\.)*)")
-# CREATE [OR REPLACE] FUNCTION or PROCEDURE: its body may have semicolons between BEGIN and END
-_ROUTINE = re.compile(r"create (or replace )?(function|procedure)\b")
+# its body may have semicolons between BEGIN and END
+_ROUTINE = re.compile(
+    r"create ((or replace|aggregate|temp|temporary|definer( \S+){0,2}) )*(function|procedure|trigger|event)\b"
+    "|begin not atomic"
+)
+# MySQL's: END and one of these end no BEGIN
+_INNER = {"if", "loop", "while", "repeat"}
 
 
 class Token(NamedTuple):
@@ -104,10 +109,13 @@ class _Part:
         if token.text == ";" and self.parentheses <= 0 and self.blocks <= 0:
             return True
         self.parentheses += {"(": 1, ")": -1}.get(token.text, 0)
-        if token.kind == "word":
+        if token.kind == "word" or token.text == ";":
+            last = self.words[-1] if self.words else ""
             self.words.append(word := token.text.lower())
-            if _ROUTINE.match(" ".join(self.words[:4])) and not self.parentheses:
-                self.blocks += word == "begin" or (word == "case" and self.blocks > 0)
+            if _ROUTINE.match(" ".join(self.words[:7])) and not self.parentheses:
+                self.blocks += word == "begin" or (word == "case" and last != "end" and self.blocks > 0)
+                # MariaDB's block outside of a routine; an `end` that ended no block
+                self.blocks += (last, word) == ("not", "atomic") or (last == "end" and word in _INNER)
                 self.blocks -= word == "end" and self.blocks > 0
         self.tokens.append(token)
         return False

@@ -74,3 +74,40 @@ def test_another_number_of_parameters_than_the_server_counts_is_refused(lab: Lab
     (lab.folder / "d.toml").write_text(text)
     ended = lab.run("run", "d.toml", "--dry-run")
     assert ended.returncode == 2 and "the server counts 2 parameters, of 3 bound (07001)" in ended.stderr
+
+
+COMPOUND = '''\
+name = "compound"
+question = "?"
+subject = { kind = "mariadb" }
+plan = { clients = [1], warm_up_s = 0.1, measure_s = 0.3, cool_down_s = 0.1, blocks = 1 }
+[workload]
+kind = "sql"
+schema_sql = """
+create table shelf (n int);
+create procedure fill(in most int) begin
+    declare i int default 0;
+    while i < most do insert into shelf values (i); set i = i + 1; end while;
+    if most > 5 then insert into shelf values (99); end if;
+end;
+create trigger few before insert on shelf for each row begin
+    case when new.n > 5 then begin set new.n = 5; end; else set new.n = new.n; end case;
+end"""
+[workload.statements.fill]
+sql = "call fill(:n)"
+parameters.n = { kind = "uniform", low = 1, high = 10 }
+[workload.statements.block]
+sql = "begin not atomic if 1 then insert into shelf values (7); end if; select 1; end"
+[factors.handle]
+scope = "client"
+levels = { NAMED = "named", TEXT = "none" }
+'''
+
+
+@pytest.mark.needs("MariaDB")
+def test_a_compound_statement_is_one_statement(lab: Lab) -> None:
+    (lab.folder / "c.toml").write_text(COMPOUND)
+    ended = lab.run("run", "c.toml", "--bundle", "c.bundle")
+    assert ended.returncode == 0, ended.stderr
+    rows = Bundle(lab.folder / "c.bundle").columns("select transactions, errors from clients")
+    assert set(rows["errors"]) == {0} and min(rows["transactions"]) > 0

@@ -376,7 +376,7 @@ def test_a_run_without_transactions_says_what_its_sessions_waited_for(lab: Lab) 
     done = lab.run("run", "--pgbench", "locked.sql", *short)
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
-    assert "% of the time for Lock:relation: a lock that another session holds" in said, said
+    assert "% of the time for Lock:relation: a lock that another session holds: process " in said, said
     assert "raise plan.measure_s" not in said
 
 

@@ -11,6 +11,10 @@ pub enum LoadError {
     Refused { address: String, code: String, message: String },
     #[error("{address}: the statement `{sql}` failed: {message} ({code})")]
     Session { address: String, sql: String, code: String, message: String },
+    #[error(
+        "{address}: statement {statement} gave no answer in time before the load: does it wait for a lock?"
+    )]
+    Unanswered { address: String, statement: String },
     #[error("{address}: all connections were lost and none could be made again for {seconds} s: {cause}")]
     Lost { address: String, seconds: u64, cause: String },
     #[error("io_uring is not available ({cause}): use io = \"auto\" or \"epoll\"")]

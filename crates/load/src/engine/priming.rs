@@ -11,7 +11,7 @@ use super::trial::Conversation;
 use crate::client::Client;
 use crate::error::LoadError;
 use crate::protocol::{Dialogue, Protocol, explain};
-use crate::record::result::BROKEN;
+use crate::record::result::{BROKEN, DEADLINE};
 use crate::statements::draw::Draw;
 use crate::statements::work::Work;
 
@@ -90,7 +90,13 @@ fn prime_client<P: Protocol>(work: &Work, client: &mut Client<P>, limit: Instant
             };
             if BROKEN.contains(&failed.code.as_str()) {
                 let address = work.plan.server.address();
-                let broken = LoadError::Connect { address, cause: failed.message };
+                let broken = match failed.statement {
+                    Some(number) if failed.code == DEADLINE => LoadError::Unanswered {
+                        address,
+                        statement: work.plan.statements[number].name.clone(),
+                    },
+                    _ => LoadError::Connect { address, cause: failed.message },
+                };
                 // a server says why it ends a connection in answer to the statement before
                 return Err(said.map_or(broken, |cause| LoadError::Client { number: client.number, cause }));
             }

@@ -32,7 +32,10 @@ pub struct Inspected {
 pub const OPEN: &str = "open";
 
 /// Codes of an end without an answer.
-pub const BROKEN: [&str; 2] = ["connection", "deadline"];
+pub const BROKEN: [&str; 2] = ["connection", DEADLINE];
+
+/// Code of a statement without an answer in time.
+pub const DEADLINE: &str = "deadline";
 
 /// A statement that was tried; transaction and statement by number, none: between statements. The code is
 /// empty where it succeeded. value: the first one that its rows gave to the steps, as text.

@@ -20,7 +20,6 @@ _TIMES = {
 }
 # of the transactions done: fewer arrivals without a client hardly move a percentile
 _BACKLOG_SHARE = 0.01
-_SAMPLED = ["postgres-waits", "samples_total"]
 # wait events of PostgreSQL whose cause is outside of the transaction, by their beginning
 _EVENTS = {
     "Lock:": ": a lock that another session holds",
@@ -104,15 +103,22 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
 
 def _waits(tables: Mapping[str, Columns]) -> str:
     """The sampled wait event that the sessions were in at least half of the time, and its meaning; or ''."""
-    samples = tables.get("samples", {"monitor": (), "metric": (), "entity": (), "value": ()})
-    columns = (samples[name] for name in ("monitor", "metric", "entity", "value"))
-    seen = {entity: n for *kind, entity, n in zip(*columns, strict=True) if kind == _SAMPLED}
+    seen = _last(tables, "samples_total") or _last(tables, "waiting_total")
     event = max(seen, key=seen.__getitem__, default="")
     share = seen.get(event, 0) / max(1, sum(seen.values()))
     if share < 0.5 or event.startswith("CPU"):
         return ""
     meaning = next((text for begin, text in _EVENTS.items() if event.startswith(begin)), "")
-    return f"the sessions waited {100 * share:.0f} % of the time for {event}{meaning}"
+    held = _last(tables, "held_total")
+    by = f": {max(held, key=held.__getitem__)}" if held and event.startswith("Lock:") else ""
+    return f"the sessions waited {100 * share:.0f} % of the time for {event}{meaning}{by}"
+
+
+def _last(tables: Mapping[str, Columns], metric: str) -> dict[str, float]:
+    """The last sample of a metric of waits, by entity."""
+    samples = tables.get("samples", {"metric": (), "entity": (), "value": ()})
+    columns = (samples[name] for name in ("metric", "entity", "value"))
+    return {entity: n for name, entity, n in zip(*columns, strict=True) if name == metric}
 
 
 def never_succeeded(result: EngineResult) -> str:

@@ -45,7 +45,7 @@ _OPEN = "open"
 _ALONE = "25001"
 # integrity constraint violation
 _TAKEN = "23"
-_BEGINS = re.compile(r"(begin|start\s+transaction)\b", re.IGNORECASE)
+_BEGINS = re.compile(r"(begin(?!\s+not)|start\s+transaction)\b", re.IGNORECASE)
 _ENDS = re.compile(r"(commit|end|abort|rollback(?!\s+to))\b", re.IGNORECASE)
 
 

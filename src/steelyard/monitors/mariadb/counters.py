@@ -6,7 +6,9 @@ https://mariadb.com/docs/server/reference/system-variables-and-status-variables/
 from __future__ import annotations
 
 import ssl
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -69,6 +71,17 @@ _STATUS = {
 _CACHE = DeclaredMetric(
     "used_bytes", "query cache", "Memory of the query cache in use, if it is on", limit=True, fills=True
 )
+# of other sessions, if the server began no statement since the last reading
+_WAITING = DeclaredMetric(
+    "waiting_total", "*", "Samples in which a session of a server that stands still was in this state"
+)
+_STATES = """
+    select coalesce(concat('a row lock that process ', min(h.trx_mysql_thread_id), ' holds'), p.state)
+    from information_schema.processlist p
+        left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.id
+        left join information_schema.innodb_lock_waits w on w.requesting_trx_id = t.trx_id
+        left join information_schema.innodb_trx h on h.trx_id = w.blocking_trx_id and h.trx_state = 'RUNNING'
+    where p.command in ('Query', 'Execute') and p.id <> connection_id() group by p.id, p.state"""
 _NS_PER_MS = 1_000_000  # times of the status variables are in ms
 _FREE = "Qcache_free_memory"
 # the monitor's own session counts in both: it is running at each reading
@@ -79,7 +92,7 @@ class MariaDBMonitor:
     """One connection, one statement per reading. missing: status variables that this server lacks."""
 
     declares = Declaration(
-        (*_STATUS.values(), _CACHE),
+        (*_STATUS.values(), _CACHE, _WAITING),
         text="From `SHOW GLOBAL STATUS`. The monitor's session is a thread of the server's process: its cost"
         " counts as the server's.",
     )
@@ -88,6 +101,8 @@ class MariaDBMonitor:
         self._connection: pymysql.Connection[Any] | None = None
         self._limits: dict[str, float] = {}
         self._query = ""
+        self._statements = 0.0
+        self._waiting: Counter[str] = Counter()
         self.missing: tuple[str, ...] = ()
 
     def open(self, target: Target) -> None:
@@ -116,6 +131,12 @@ class MariaDBMonitor:
             raise Unavailable("the connection is closed")
         try:
             shown = self._shown(self._connection)
+            if shown["Questions"] <= self._statements + 2:
+                # of MySQL, and of users without the privilege PROCESS, the waits are not known
+                with suppress(pymysql.MySQLError), self._connection.cursor() as cursor:
+                    cursor.execute(_STATES)
+                    self._waiting.update(str(state) for (state,) in cursor.fetchall())
+            self._statements = shown["Questions"]
         except pymysql.MySQLError as error:
             raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         samples = [
@@ -123,7 +144,8 @@ class MariaDBMonitor:
             for variable, metric in _STATUS.items()
             if variable in shown
         ]
-        return [*samples, *self._limited(shown)]
+        waiting = [Sample(state, _WAITING.name, count) for state, count in self._waiting.items()]
+        return [*samples, *waiting, *self._limited(shown)]
 
     def close(self) -> None:
         """Closes the connection."""

@@ -27,6 +27,14 @@ _QUERY = f"""
     where backend_type = 'client backend' and state = 'active'
       and application_name not like '{APPLICATION_NAME}%'
     group by 1, 2""".encode()
+# the sessions that others wait for, and that wait for none
+_HOLDERS = b"""
+    select format('process %s (%s, %s)', h.pid, h.application_name, h.state), count(*)
+    from pg_stat_activity w cross join unnest(pg_blocking_pids(w.pid)) held join pg_stat_activity h
+        on h.pid = held and h.wait_event_type is distinct from 'Lock'
+    where w.wait_event_type = 'Lock' group by 1"""
+# pg_blocking_pids stops the lock manager: it is asked for once in so many readings
+_READINGS = 10
 
 _ALLOWED = b"""
     select coalesce(bool_or(pg_has_role(oid, 'member')), false)
@@ -38,6 +46,9 @@ _ALLOWED = b"""
 _METRICS = (
     DeclaredMetric(
         "samples_total", "*:*", "Samples in which a session was in this wait event, by TYPE:EVENT"
+    ),
+    DeclaredMetric(
+        "held_total", "process *", "Samples in which a session waited for a lock of this one, once per second"
     ),
     DeclaredMetric("active_samples_total", "sessions", "Samples of active sessions, waiting or not"),
     DeclaredMetric("readings_total", "sessions", "Readings of the activity view"),
@@ -62,12 +73,14 @@ class PostgresWaitsMonitor:
         self._target = Target()
         self._connection: Connection | None = None
         self._samples: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()
         self._readings = 0
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable when other users' sessions are hidden."""
         self._target = target
         self._samples.clear()
+        self._held.clear()
         self._readings = 0
         self._connection = connection = connect(target)
         try:
@@ -90,6 +103,9 @@ class PostgresWaitsMonitor:
             raise Unavailable("the connection is closed")
         try:
             rows = self._connection.read(_QUERY).fetchall()
+            locked = sum(count for kind, _, count in rows if kind == "Lock")
+            if self._readings % _READINGS == 0 and 2 * locked > sum(count for *_, count in rows):
+                self._held.update(dict(self._connection.read(_HOLDERS).fetchall()))
         except psycopg.errors.QueryCanceled:
             return []
         except psycopg.Error as error:
@@ -98,6 +114,7 @@ class PostgresWaitsMonitor:
         for kind, event, count in rows:
             self._samples[f"{kind}:{event}" if event else RUNNING] += count
         samples = [Sample(entity, "samples_total", n) for entity, n in self._samples.items()]
+        samples += [Sample(holder, "held_total", n) for holder, n in self._held.items()]
         samples.append(Sample("sessions", "active_samples_total", self._samples.total()))
         samples.append(Sample("sessions", "readings_total", self._readings))
         return samples
