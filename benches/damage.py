@@ -206,7 +206,7 @@ def answer(path: Path) -> Answer:
     print_verdict(present(judgement, series, about_bundle(bundle)), Console(file=out, width=200))
     return Answer(
         out.getvalue() + repr(judgement),
-        frozenset(zip(*(column.tolist() for column in evidence.points.values()), strict=True)),
+        frozenset(zip(*(column.tolist() for column in evidence.view("points").values()), strict=True)),
         any(notice.code in NOTICES for notice in judgement.notices),
     )
 

@@ -1,22 +1,30 @@
 """Synthetic evidence: what a bundle of a study would give, made from a seed, with known truth.
 
 `study_of(...)` describes options, `evidence_of(study, truth, ...)` run_metrics them: each option has a
-Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noise`.
+Truth (its throughput, CPU, latency, gauges ...), runs scatter around it by `noise`. `changed(evidence, ...)`
+has other facts, or other rows in some of its views.
 """
 
 # pyright: basic
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
 
+import duckdb
 import numpy as np
 
 from declared import DECLARED
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.queries import VIEWS, add_views
+from steelyard.bundle.storage.inventory import Inventory
+from steelyard.bundle.storage.views import connect
 from steelyard.study.plan import baseline, options
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
@@ -139,7 +147,8 @@ def evidence_of(
                 at = {"run": run, "point": point}
                 done = round(per_s * seconds)
                 tables["points"].append(
-                    {**at, "clients": clients, "seconds": float(seconds), "transactions": done,
+                    {**at, "option": label, "block": block, "slot": slot, "clients": clients,
+                     "seconds": float(seconds), "transactions": done,
                      "errors": round(done * t.error_share / (1 - t.error_share))}
                 )  # fmt: skip
                 shape = np.linspace(1 - t.trend / 2, 1 + t.trend / 2, seconds) * per_s
@@ -188,8 +197,60 @@ def evidence_of(
                 )  # fmt: skip
     tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
     columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
-    own = {"study": study, "options": tuple(found), "baseline": baseline(study, found), "declared": DECLARED}
-    return Evidence(**own, **cast(Any, columns))
+    return Evidence(_tables(columns), study, tuple(found), baseline(study, found), DECLARED)
+
+
+def changed(evidence: Evidence, **changes: Any) -> Evidence:
+    """The evidence with other facts, or other rows in the views of these names (columns)."""
+    views = {name: changes.pop(name) for name in VIEWS if name in changes}
+    kept = {name: evidence.view(name) for name in VIEWS.keys() - views} if views else {}
+    return replace(evidence, **({"tables": _tables(kept | views)} if views else {}), **changes)
+
+
+_numbers = itertools.count()
+
+
+@cache
+def _empty() -> duckdb.DuckDBPyConnection:
+    """The views of a bundle without runs."""
+    nowhere: Any = type("Nowhere", (), {"path": "", "close": lambda: None})
+    connection = connect(nowhere, Inventory((), (), frozenset(), ()))
+    add_views(connection)
+    return connection
+
+
+@cache
+def _types(view: str) -> dict[str, str]:
+    described = _empty().execute(f"describe measured.{view}").fetchall()
+    return {name: kind for name, kind, *_ in described}
+
+
+def _tables(views: Mapping[str, Columns]) -> duckdb.DuckDBPyConnection:
+    """A connection that finds these rows, and empty views of the other names. NaN: not available."""
+    schema, found = f"made{next(_numbers)}", _empty().cursor()
+    found.execute(f"create schema {schema}")
+    for view, columns in views.items():
+        if len(next(iter(columns.values()))):
+            types = ", ".join(f'"{name}" {kind}' for name, kind in _types(view).items())
+            found.execute(f"create table {schema}.{view} ({types})")
+            columns = {name: _objects(column) for name, column in columns.items()}
+            numbers = [n for n, column in columns.items() if column.dtype.kind == "f"]
+            known = ", ".join(f'if(isnan("{n}"), null, "{n}") as "{n}"' for n in numbers)
+            given = f"* replace ({known})" if known else "*"
+            found.execute(f"insert into {schema}.{view} by name select {given} from columns")
+    found.execute(f"set search_path = '{schema},measured'")
+    weakref.finalize(found, _empty().execute, f"drop schema {schema} cascade")
+    return found
+
+
+def _objects(column: Any) -> np.ndarray[Any, Any]:
+    """A column as DuckDB reads it: of lists, an array of objects."""
+    found = np.asarray(column)
+    if found.ndim == 1:
+        return found
+    lists = np.empty(len(found), dtype=object)
+    lists[:] = found.tolist()
+    return lists
 
 
 def measures_of(
@@ -238,7 +299,7 @@ def _counters(t: Truth, per_s: float, cost: float) -> dict[tuple[str, str, str],
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "runs": ("run", "option", "block", "slot", "seconds"),
-    "points": ("run", "point", "clients", "seconds", "transactions", "errors"),
+    "points": ("run", "point", "option", "block", "slot", "clients", "seconds", "transactions", "errors"),
     "seconds": ("run", "point", "second", "count"),
     "marks": ("run", "statement", "execution", "clients", "rows", "empty"),
     "latency": (

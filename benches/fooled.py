@@ -248,7 +248,7 @@ def simulated(studies: int, blocks: int = 6, clients: int = 4) -> int:
     for number in range(studies):
         rows = [
             {"run": run, "statement": "s", "execution": end, "clients": clients, "rows": done, "empty": none}
-            for run in base.runs["run"].tolist()
+            for run in base.view("runs")["run"].tolist()
             for end, done, none in _counts(number, chance, ends, clients)
         ]
         marks = {name: np.array([row[name] for row in rows], dtype=object) for name in rows[0]}

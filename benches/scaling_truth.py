@@ -15,12 +15,12 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judgement.scaling import Interval, Scaling
 from steelyard.analysis.load.scaling import scalings
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
@@ -75,11 +75,11 @@ def evidence(cell: Cell, seed: int) -> Evidence:
     found = evidence_of(study, truth, blocks=cell.blocks, noise=level, block_noise=0.0, seed=seed)
     kind = cell.points, cell.blocks, *(round(1e5 * x) for x in (cell.noise, cell.sigma, cell.kappa))
     chance = np.random.default_rng((seed, *kind))
-    n = found.points["clients"].astype(float)
+    n = found.view("points")["clients"].astype(float)
     lost = 1 + cell.sigma * (n - 1) + cell.kappa * n * (n - 1)
     noise = np.exp(chance.normal(0, cell.noise, len(n)))
-    done = np.round(found.points["transactions"] * noise / lost).astype(np.int64)
-    return replace(found, points={**found.points, "transactions": done})
+    done = np.round(found.view("points")["transactions"] * noise / lost).astype(np.int64)
+    return changed(found, points={**found.view("points"), "transactions": done})
 
 
 def scaling_of(cell: Cell, seed: int) -> Scaling:

@@ -21,7 +21,7 @@ def left_out(path: Path) -> list[str]:
 
 
 def used(path: Path) -> list[int]:
-    return Bundle(path).evidence().runs["run"].tolist()
+    return Bundle(path).evidence().view("runs")["run"].tolist()
 
 
 def flipped(place: Path) -> None:

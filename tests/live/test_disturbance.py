@@ -54,7 +54,7 @@ def same_in_lab_and_verdict(bundle: Bundle) -> None:
     shares = bundle.columns("select run, attempt, disturbed_share as share from runs order by run")
     worst = [max(shares["share"][shares["attempt"] == attempt]) for attempt in (1, 2)]
     assert set(found) <= ({1, 2} if worst[0] < worst[1] else {3, 4})
-    assert len(found) == sum(shares["share"][run - 1] > 0 for run in evidence.runs["run"].tolist())
+    assert len(found) == sum(shares["share"][run - 1] > 0 for run in evidence.view("runs")["run"].tolist())
     for run, one in found.items():
         tables = {
             name: {

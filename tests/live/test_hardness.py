@@ -56,7 +56,7 @@ def test_ctrl_c_keeps_finished_runs_and_leaves_nothing_and_nobody_resumes_before
     assert 0 <= err.index("interrupted: ending the run") < err.index(f"resume {lab.bundle}")
     assert err.count("interrupted") == 1
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 2
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) == lab.runs() >= 2
 
 
 def test_a_run_that_was_announced_is_kept_after_kill_9(lab: Lab) -> None:
@@ -66,7 +66,7 @@ def test_a_run_that_was_announced_is_kept_after_kill_9(lab: Lab) -> None:
         assert process.poll() is None
     process.kill()
     process.communicate(timeout=60)
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 2
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) >= 2
 
 
 def test_kill_9_of_the_lab_stops_the_server_and_another_server_does_not_go_on(lab: Lab) -> None:
@@ -77,7 +77,7 @@ def test_kill_9_of_the_lab_stops_the_server_and_another_server_does_not_go_on(la
     process.kill()
     process.wait()
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 1
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) == lab.runs() >= 1
 
     def change(kept: dict[str, Any]) -> None:
         for server in kept["servers"].values():
@@ -96,7 +96,7 @@ def test_kill_9_of_the_lab_stops_the_server_and_another_server_does_not_go_on(la
 def test_an_interrupted_study_is_resumed_to_its_end(interrupted: Lab) -> None:
     done = interrupted.run("resume", interrupted.bundle)
     assert done.returncode == 0, done.stderr
-    runs = Bundle(interrupted.bundle).evidence().runs
+    runs = Bundle(interrupted.bundle).evidence().view("runs")
     assert sorted(zip(runs["block"], runs["option"], strict=True)) == [
         (block, option) for block in (1, 2, 3) for option in ("named", "simple")
     ]
@@ -157,7 +157,7 @@ def test_a_study_that_is_narrow_enough_runs_no_further_block_when_resumed(lab: L
     study.write_text(study.read_text().replace("[plan]", "[plan]\nstop = { half_width_percent = 1e6 }"))
     for done in (lab.run("run", study, "--bundle", lab.bundle), lab.run("resume", lab.bundle)):
         assert done.returncode == 0, done.stderr
-        assert set(Bundle(lab.bundle).evidence().runs["block"]) == {1, 2, 3, 4, 5}
+        assert set(Bundle(lab.bundle).evidence().view("runs")["block"]) == {1, 2, 3, 4, 5}
 
 
 def test_a_killed_engine_voids_its_run_and_the_block_is_redone(lab: Lab) -> None:
@@ -207,7 +207,7 @@ def test_a_full_disk_ends_the_study_and_keeps_finished_runs(lab: Lab) -> None:
         assert "could not be written" in ended.stderr
         assert "Traceback" not in ended.stderr
         assert (
-            len(Bundle(disk / "b.bundle").evidence().runs["run"])
+            len(Bundle(disk / "b.bundle").evidence().view("runs")["run"])
             == len(list(disk.glob("b.bundle/runs/[0-9]*")))
             >= 1
         )

@@ -58,7 +58,9 @@ def test_the_clients_of_a_pooler_share_its_sessions(lab: Lab) -> None:
     # clients need server and pooler, so the cost of a transaction is that of both
     evidence = bundle.evidence()
     measured = compute_run_metrics(evidence)
-    rates = zip(*(evidence.rates[name] for name in ("run", "entity", "metric", "rate_per_s")), strict=True)
+    rates = zip(
+        *(evidence.view("rates")[name] for name in ("run", "entity", "metric", "rate_per_s")), strict=True
+    )
     of_role = {(run, entity): rate for run, entity, metric, rate in rates if metric == "cpu_ns_total"}
     for row, run in enumerate(measured.run):
         both = of_role[run, "server"] + of_role.get((run, "pooler"), 0)

@@ -50,8 +50,8 @@ def run(lab: Lab, more: str, blocks: int = 1, text: str = STUDY) -> subprocess.C
 
 def rates_per_transaction(bundle: Bundle, monitor: str) -> dict[tuple[str, str], float]:
     evidence = bundle.evidence()
-    (transactions,), (seconds,) = evidence.points["transactions"], evidence.points["seconds"]
-    table = evidence.rates
+    (transactions,), (seconds,) = evidence.view("points")["transactions"], evidence.view("points")["seconds"]
+    table = evidence.view("rates")
     columns = (table[name].tolist() for name in ("monitor", "entity", "metric", "rate_per_s"))
     return {
         (entity, metric): rate * seconds / transactions
@@ -143,10 +143,10 @@ counters = ["gets"]
     assert done.returncode == 0, done.stderr
     assert "take turns" in done.stderr
     evidence = Bundle(lab.bundle).evidence()
-    table = evidence.rates
+    table = evidence.view("rates")
     mine = table["monitor"] == "latch"
     per_s = dict(zip(table["run"][mine].tolist(), table["rate_per_s"][mine].tolist(), strict=True))
-    points = (evidence.points[name].tolist() for name in ("run", "transactions", "seconds"))
+    points = (evidence.view("points")[name].tolist() for name in ("run", "transactions", "seconds"))
     each = [per_s[run] * seconds / transactions for run, transactions, seconds in zip(*points, strict=True)]
     assert each == [pytest.approx(4, rel=0.1)] * 2
     # read at both edges of each turn, and each reading took its time

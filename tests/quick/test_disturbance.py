@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laboratory import Lab, small_study
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.bundle.evidence.evidence import Evidence
@@ -108,8 +108,8 @@ def test_a_load_engine_that_hardly_works_is_not_disturbed_by_a_wait_of_milliseco
 
 def test_runs_that_a_cpu_limit_held_back_blame_no_others_and_no_noise() -> None:
     evidence = in_turns(0.0, 0.0, limit=0.7)
-    for turns in (evidence.turns, {**evidence.turns, "run": np.asarray([])}):
-        notices = disturbance_notices(replace(evidence, turns=turns), disturbed(evidence))
+    for turns in (evidence.view("turns"), {**evidence.view("turns"), "run": np.asarray([])}):
+        notices = disturbance_notices(changed(evidence, turns=turns), disturbed(evidence))
         assert notices and all("the CPU limit of the lab's control group withheld" in n.text for n in notices)
         assert not any("others used" in n.text or "quiet" in n.text for n in notices)
     assert "under a higher limit" in notices[0].text
@@ -221,7 +221,7 @@ def in_turns(a: float, b: float, limit: float = 0.0) -> Evidence:
     one = {"run": [1], "point": [0], "deal": [1], "round": [1], "position": [1], "start_ns": [0],
            "transactions": [1], "first_half": [1]}  # fmt: skip
     turns = {name: np.asarray(values) for name, values in one.items()}
-    return replace(evidence, placement={"server": SERVER, "engine": ENGINE}, turns=turns)
+    return changed(evidence, placement={"server": SERVER, "engine": ENGINE}, turns=turns)
 
 
 def test_what_disturbance_does_to_ratios_between_turns_follows_from_what_each_option_lost() -> None:
@@ -250,7 +250,7 @@ def test_one_run_has_one_cause_with_one_cpu_share_on_a_page() -> None:
     run = max(disturbed(evidence).found)
     redone["run"] = [run]
     table = {name: np.asarray(values) for name, values in redone.items()}
-    found = judge(replace(evidence, redone=table))
+    found = judge(changed(evidence, redone=table))
     (notice,) = [n for n in found.notices if n.code == "block-redone"]
     cause = disturbed(evidence).found[run].sentence("server", "under option B")
     assert cause in notice.text and "0.9 CPUs" not in notice.text
@@ -277,7 +277,7 @@ def test_a_block_that_was_run_again_is_one_notice() -> None:
         "studies": [0, 0, 0, 0], "used": [False, False, True, False],
         "status": ["disturbed", "disturbed", "disturbed", "void"],
     }  # fmt: skip
-    evidence = replace(beside_others(share=0.0), redone={n: np.asarray(v) for n, v in redone.items()})
+    evidence = changed(beside_others(share=0.0), redone={n: np.asarray(v) for n, v in redone.items()})
     found = [n for n in judge(evidence).notices if n.code == "block-redone"]
     assert [(notice.runs, notice.text.partition("; ")[0]) for notice in found] == [
         ((5, 6), "block 3 was run again, as runs 5 and 6 were disturbed: in run 5 x"),
@@ -292,7 +292,7 @@ def test_another_study_beside_a_run_that_was_redone_is_in_its_notice() -> None:
         "run": [5, 6], "block": [3, 3], "cause": ["x", "y"], "studies": [1, 0], "used": [False, False],
         "status": ["disturbed", "disturbed"],
     }  # fmt: skip
-    evidence = replace(
+    evidence = changed(
         beside_others(share=0.0), redone={name: np.asarray(values) for name, values in redone.items()}
     )
     (notice,) = [n for n in judge(evidence).notices if n.code == "another-study"]

@@ -21,7 +21,7 @@ def test_a_signal_keeps_finished_runs_and_leaves_nothing(lab: Lab, kind: signal.
     assert 0 <= err.index("interrupted: ending the run") < err.index(f"resume {lab.bundle}")
     assert err.count("interrupted") == 1
     lab.wait_for(lambda: nothing_left(lab), f"the end of {lab.ours()} {lab.traces()}")
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 2
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) == lab.runs() >= 2
 
 
 def test_a_run_that_was_announced_is_kept_after_ctrl_c(lab: Lab) -> None:
@@ -31,7 +31,7 @@ def test_a_run_that_was_announced_is_kept_after_ctrl_c(lab: Lab) -> None:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) >= 2
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) >= 2
 
 
 def test_a_crashed_server_voids_its_run_and_its_last_words_are_kept(lab: Lab) -> None:

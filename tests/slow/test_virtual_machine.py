@@ -177,7 +177,7 @@ def test_two_command_lines_are_weighed_by_instructions(lab: Lab) -> None:
     assert "transparent_hugepage=never" in guests["never"]["command_line"]
     assert guests["never"]["clock_source"] == guests["always"]["clock_source"]
     # what the guest's own monitor saw: the server worked, but not more than there was
-    rates = bundle.evidence().rates
+    rates = bundle.evidence().view("rates")
     cpu = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(cpu) == 2 and (cpu > 1e8).all() and (cpu <= 1.01e9).all()
     # and what its probes saw of its own kernel, by name: a clock of instructions samples in step with the

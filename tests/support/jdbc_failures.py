@@ -80,7 +80,7 @@ def interrupted(lab: Lab, server: Server, number: signal.Signals) -> None:
     lab.processes[0].send_signal(number)
     code, err = ended(lab)
     assert code == (3 if number == signal.SIGINT else -signal.SIGKILL), err
-    assert len(Bundle(lab.bundle).evidence().runs["run"]) == lab.runs() >= 1
+    assert len(Bundle(lab.bundle).evidence().view("runs")["run"]) == lab.runs() >= 1
     left = "select count(*) from pg_stat_activity where application_name = 'PostgreSQL JDBC Driver'"
     lab.wait_for(lambda: server.ask(left) == 0, "the end of the driver's sessions")
 

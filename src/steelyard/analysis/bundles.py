@@ -224,7 +224,7 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
         if found := disturbed(side.evidence).found:
             runs = tuple(sorted(found))
             text = f"{side.name}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
-            text += f" of {len(side.evidence.runs['run'])} ({listed([str(run) for run in runs], most=12)})"
+            text += f" of {len(side.evidence.rows('from runs'))} ({listed([str(run) for run in runs], most=12)})"
             worst = max(found, key=lambda run: found[run].share)
             sentence = found[worst].sentence(side.evidence.study.workload.WHO, f"in run {worst}")
             yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
@@ -239,8 +239,6 @@ def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")
     for side in (here, there):
-        table = side.evidence.notices
-        for run, code, text in zip(*(table[key] for key in ("run", "code", "text")), strict=True):
-            if int(run) == 0:
-                yield Notice(str(code), f"{side.name}: {text}")
+        for code, text in side.evidence.rows("select code, text from notices where run = 0"):
+            yield Notice(code, f"{side.name}: {text}")
     yield from unlike_plans(here.evidence.study, there.evidence.study)

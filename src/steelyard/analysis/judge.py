@@ -160,7 +160,7 @@ def _clock_notices(evidence: Evidence) -> list[Notice]:
 def _plan_notices(evidence: Evidence) -> list[Notice]:
     """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
-    whole, runs = whole_blocks(evidence), len(evidence.runs["block"])
+    whole, runs = whole_blocks(evidence), len(evidence.view("runs")["block"])
     if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
         return []
     text = f"the study is not finished: {whole} of {planned} planned blocks are whole"
@@ -177,9 +177,11 @@ def _durability_notices(evidence: Evidence) -> list[Notice]:
 
 def _lab_notices(evidence: Evidence) -> list[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    option_of = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
     runs: dict[tuple[str, str], list[int]] = {}
-    table = evidence.notices
+    table = evidence.view("notices")
     for run, code, text in zip(table["run"].tolist(), table["code"], table["text"], strict=True):
         runs.setdefault((str(code), str(text)), []).append(int(run))
     found: list[Notice] = []

@@ -16,10 +16,10 @@ def test_a_delay_is_the_least_time_of_a_transaction_and_a_fact_of_the_server(lab
     assert done.returncode == 0, done.stderr
     assert "on 2 servers" in done.stderr
     bundle = Bundle(lab.bundle)
-    points = bundle.evidence().points
+    points = bundle.evidence().view("points")
     rates = dict(
         zip(
-            bundle.evidence().runs["option"].tolist(),
+            bundle.evidence().view("runs")["option"].tolist(),
             (points["transactions"] / points["seconds"]).tolist(),
             strict=True,
         )

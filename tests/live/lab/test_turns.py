@@ -244,7 +244,7 @@ def test_a_study_in_turns_has_runs_as_long_as_their_turns(lab: Lab) -> None:
     )
     assert overlaps["n"].tolist() == [0]
     # the server is one process for both options: each run counts the CPU of its own turns
-    rates = bundle.evidence().rates
+    rates = bundle.evidence().view("rates")
     busy = rates["rate_per_s"][(rates["entity"] == "server") & (rates["metric"] == "cpu_ns_total")]
     assert len(busy) == 4 and (busy > 0).all() and (busy < 1.2e9).all()
     # on the axis of all runs each has its measured time, whatever the others of its block took

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.validity.hosts import host_notices
 from steelyard.bundle.evidence.evidence import Evidence
 
@@ -29,7 +27,7 @@ def evidence(slow: float = 1.0, noise: float = 0.03, runs: int = 8, seed: int = 
         "p50_ns": 1e6 * factors * scatter,
         "p99_ns": 3e6 * factors * np.exp(chance.normal(0, 3 * noise, len(rows))),
     }
-    return replace(evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth()}), host_load=load)
+    return changed(evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth()}), host_load=load)
 
 
 def test_a_slower_host_is_named_with_its_numbers() -> None:

@@ -72,7 +72,7 @@ def test_options_by_patterns_and_their_runs_as_blocks(tmp_path: Path) -> None:
     files(tmp_path, {f"a/{i}.txt": pgbench(1000 + i) for i in range(6)})
     files(tmp_path, {f"b/{i}.txt": pgbench(2000 + i) for i in range(6)})
     found = imported(tmp_path, "--option", f"A={tmp_path}/a/*.txt", "--option", f"B={tmp_path}/b/*.txt")
-    runs = found.evidence().runs
+    runs = found.evidence().view("runs")
     assert [*zip(runs["option"], runs["block"], strict=True)] == [
         (option, block) for block in range(1, 7) for option in ("A", "B")
     ]
@@ -109,7 +109,7 @@ def test_folders_give_option_block_and_clients(tmp_path: Path) -> None:
             for clients in (4, 8):
                 name = f"all/{option}/block-{block}/clients-{clients}/pgbench.txt"
                 files(tmp_path, {name: pgbench(1000 * factor + block, clients)})
-    points = imported(tmp_path, str(tmp_path / "all"), "--by-folder").evidence().points
+    points = imported(tmp_path, str(tmp_path / "all"), "--by-folder").evidence().view("points")
     assert points["clients"].tolist() == [4, 8] * 4
     assert points["transactions"].tolist() == [1001, 1001, 2001, 2001, 1002, 1002, 2002, 2002]
 
@@ -117,13 +117,17 @@ def test_folders_give_option_block_and_clients(tmp_path: Path) -> None:
 def test_load_points_in_one_file(tmp_path: Path) -> None:
     files(tmp_path, {"scaling.txt": pgbench(1000, 1) + pgbench(1900, 2) + pgbench(3000, 4)})
     evidence = imported(tmp_path, str(tmp_path / "scaling.txt")).evidence()
-    assert evidence.points["clients"].tolist() == [1, 2, 4]
-    assert evidence.points["transactions"].tolist() == [1000, 1900, 3000]
+    assert evidence.view("points")["clients"].tolist() == [1, 2, 4]
+    assert evidence.view("points")["transactions"].tolist() == [1000, 1900, 3000]
 
 
 def test_repeated_runs_in_one_file_are_blocks(tmp_path: Path) -> None:
     files(tmp_path, {"thrice.txt": pgbench(1000) + pgbench(1001) + pgbench(1002)})
-    assert imported(tmp_path, str(tmp_path / "thrice.txt")).evidence().runs["block"].tolist() == [1, 2, 3]
+    assert imported(tmp_path, str(tmp_path / "thrice.txt")).evidence().view("runs")["block"].tolist() == [
+        1,
+        2,
+        3,
+    ]
 
 
 def test_a_log_its_summary_and_a_monitor_in_one_folder_are_one_run(tmp_path: Path) -> None:
@@ -138,8 +142,8 @@ def test_a_log_its_summary_and_a_monitor_in_one_folder_are_one_run(tmp_path: Pat
     )
     found = imported(tmp_path, str(tmp_path / "r"), "--by-folder")
     # the log counts each transaction, of both threads: 3 of each
-    assert found.evidence().points["transactions"].tolist() == [6]
-    assert found.evidence().points["clients"].tolist() == [4]
+    assert found.evidence().view("points")["transactions"].tolist() == [6]
+    assert found.evidence().view("points")["clients"].tolist() == [4]
     metrics = {metric.name for metric in judged(found).metrics}
     assert {"p99_ns", "score_of_cpu_busy_vmstat"} <= metrics
 
@@ -209,7 +213,7 @@ def test_a_schedule_says_blocks_and_load_points(tmp_path: Path) -> None:
     files(tmp_path, {"schedule.toml": f'name = "mine"\nquestion = "How fast?"\n{runs}'})
     found = imported(tmp_path, str(tmp_path / "schedule.toml"))
     assert found.study.question == "How fast?"
-    assert found.evidence().points["clients"].tolist() == [8, 16]
+    assert found.evidence().view("points")["clients"].tolist() == [8, 16]
 
 
 def test_load_points_of_one_block_are_one_run(tmp_path: Path) -> None:
@@ -218,7 +222,7 @@ def test_load_points_of_one_block_are_one_run(tmp_path: Path) -> None:
         f'[[runs]]\noption = "T"\nblock = 1\nclients = {8 * i}\nfiles = ["s{i}.txt"]\n' for i in (1, 2)
     )
     files(tmp_path, {"schedule.toml": runs})
-    found = imported(tmp_path, str(tmp_path / "schedule.toml")).evidence().points
+    found = imported(tmp_path, str(tmp_path / "schedule.toml")).evidence().view("points")
     assert (found["run"].tolist(), found["clients"].tolist()) == ([1, 1], [8, 16])
 
 
@@ -455,7 +459,7 @@ def test_an_import_is_neither_overwritten_nor_resumed(tmp_path: Path) -> None:
 def test_zstd_is_read(tmp_path: Path) -> None:
     place = tmp_path / "log.zst"
     place.write_bytes(zstd.compress(layouts.PGBENCH_LOG.encode()))
-    assert imported(tmp_path, str(place)).evidence().points["transactions"].tolist() == [3]
+    assert imported(tmp_path, str(place)).evidence().view("points")["transactions"].tolist() == [3]
     vmstat = tmp_path / "vmstat.txt.gz"
     vmstat.write_bytes(gzip.compress(layouts.VMSTAT.encode()))
     assert "no such file" in refusal(str(tmp_path / "none"))

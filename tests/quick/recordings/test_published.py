@@ -105,7 +105,7 @@ def test_the_example_can_be_imported_as_it_is_printed(
     written = run.invoke(cli, ["import", "mine.v2.toml"])
     assert written.exit_code == 0, written.output
     # what follows the last dot of a name is no suffix, but for .toml
-    assert len(Bundle(Path("mine.v2.bundle")).evidence().runs["run"]) == 2
+    assert len(Bundle(Path("mine.v2.bundle")).evidence().view("runs")["run"]) == 2
     assert run.invoke(cli, ["import", "kernel-2.5.26"]).exit_code == 0
     assert Path("kernel-2.5.26.bundle").is_dir()
 
@@ -126,7 +126,7 @@ def test_operations_and_jvms_are_called_so(tmp_path: Path) -> None:
 def test_seconds_that_a_recording_does_not_tell_are_null(bundle: Callable[[str], Bundle]) -> None:
     found = bundle(T2).duckdb.execute("select count(*), count(second) from throughput").fetchall()
     assert found == [(24, 0)]
-    assert len(bundle(T2).evidence().seconds["run"]) == 0
+    assert len(bundle(T2).evidence().view("seconds")["run"]) == 0
 
 
 @pytest.mark.parametrize("platform", NAMES)
@@ -215,7 +215,7 @@ def test_a_claim_is_judged_by_the_counters_not_by_the_importer(tmp_path: Path) -
 
 
 def test_rates_are_whole_centiseconds_as_the_clock_of_the_source(bundle: Callable[[str], Bundle]) -> None:
-    points = bundle(I7).evidence().points
+    points = bundle(I7).evidence().view("points")
     ticks = np.asarray(points["seconds"], dtype=float) * 100
     assert np.abs(ticks - ticks.round()).max() < 0.01
 
@@ -240,8 +240,8 @@ def test_rates_published_alone_come_back(
 ) -> None:
     write_published(name, tmp_path / name)
     evidence = Bundle(tmp_path / name).evidence()
-    option_of = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"], strict=True))
-    points = evidence.points
+    option_of = dict(zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"], strict=True))
+    points = evidence.view("points")
     per_s = points["transactions"] / points["seconds"]
     clients = points["clients"].tolist()
     found = {
@@ -302,7 +302,7 @@ def test_a_table_of_one_server_alone_is_a_recording(tmp_path: Path) -> None:
     assert written.exit_code == 0, written.output
     evidence = Bundle(tmp_path / "bundle").evidence()
     assert [option.label for option in evidence.options] == ["our-server-7"]
-    points = evidence.points
+    points = evidence.view("points")
     assert points["clients"].tolist() == [1, 2, 4]
     assert (points["transactions"] / points["seconds"]).tolist() == pytest.approx([955.16, 1878.91, 3548.68])
     shown = run.invoke(cli, ["report", str(tmp_path / "bundle")])

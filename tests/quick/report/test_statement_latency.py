@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.evidence.evidence import Evidence
@@ -28,7 +28,7 @@ def with_statements(shares: dict[str, float]) -> Evidence:
     """Two load points; each statement takes a share of the transaction's time."""
     study = study_of({"f": "AB"}, clients=(2, 8))
     found = evidence_of(study, {"A": Truth(), "B": Truth(p99_ns=3_000_000)}, block_noise=0.3, void=[(3, "B")])
-    whole = found.latency
+    whole = found.view("latency")
     parts = [
         {
             name: np.full(len(column), part, dtype=object)
@@ -39,7 +39,7 @@ def with_statements(shares: dict[str, float]) -> Evidence:
         for part, share in shares.items()
     ]
     table = {name: np.concatenate([whole[name], *(part[name] for part in parts)]) for name in whole}
-    return replace(found, latency=table)
+    return changed(found, latency=table)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_statement_is_estimated_as_its_transaction_is(judged: Judgement) -> No
 
 def test_counts_are_those_of_all_runs(judged: Judgement) -> None:
     evidence = with_statements({"read": 0.25, "write": 0.5})
-    done = evidence.points["transactions"][evidence.points["clients"] == 8].sum()
+    done = evidence.view("points")["transactions"][evidence.view("points")["clients"] == 8].sum()
     assert sum(r.count for r in judged.statements if r.statement == "read" and r.clients == 8) == done
 
 
@@ -101,10 +101,12 @@ def test_terminal_page_and_json_show_the_same(judged: Judgement) -> None:
 
 def test_each_statement_has_its_ratio_to_the_baseline_adjusted_for_their_number() -> None:
     evidence = with_statements({"read": 0.25, "write": 0.5})
-    slower = np.isin(evidence.latency["run"], evidence.runs["run"][evidence.runs["option"] == "B"])
-    write = slower & (evidence.latency["statement"] == "write")
-    p50 = np.where(write, 1.5, 1.0) * evidence.latency["p50_ns"]
-    found = judge(replace(evidence, latency={**evidence.latency, "p50_ns": p50}))
+    slower = np.isin(
+        evidence.view("latency")["run"], evidence.view("runs")["run"][evidence.view("runs")["option"] == "B"]
+    )
+    write = slower & (evidence.view("latency")["statement"] == "write")
+    p50 = np.where(write, 1.5, 1.0) * evidence.view("latency")["p50_ns"]
+    found = judge(changed(evidence, latency={**evidence.view("latency"), "p50_ns": p50}))
     by = {(r.statement, r.option): r.comparison for r in found.statements if r.clients == 8}
     one = by["write", "B"]
     alone = next(c for c in found.comparisons if c.metric == "p50_ns" and c.clients == 8)

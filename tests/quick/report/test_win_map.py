@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import builders
 import pytest
 
-from evidence import Truth, evidence_of, study_of, without_rows
+from evidence import Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.series.columns import Series
@@ -59,8 +58,8 @@ def judged(ratio: float, smallest_effect_percent: float) -> Judgement:
     }
     evidence = evidence_of(study_of(CODES, clients=THREADS), truth, noise=0.0005, cpu_noise=0.0005)
     # a simulation has no load engine
-    rates = without_rows(evidence.rates, evidence.rates["entity"] != "engine")
-    return judge(replace(evidence, rates=rates, study=dispatcher(smallest_effect_percent)))
+    rates = without_rows(evidence.view("rates"), evidence.view("rates")["entity"] != "engine")
+    return judge(changed(evidence, rates=rates, study=dispatcher(smallest_effect_percent)))
 
 
 def marks(judgement: Judgement) -> set[str]:

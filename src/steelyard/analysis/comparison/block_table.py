@@ -49,16 +49,14 @@ def compared(known: Bools) -> tuple[Bools, Bools]:
 
 def estimated_runs(evidence: Evidence) -> list[int]:
     """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there."""
-    runs, options, blocks = (evidence.runs[name].tolist() for name in ("run", "option", "block"))
-    block_at = {block: i for i, block in enumerate(sorted(set(blocks)))}
     place = {option.label: i for i, option in enumerate(evidence.options)}
-    known = np.zeros((len(block_at), len(place)), dtype=np.bool_)
-    at = [(block_at[block], place[option]) for block, option in zip(blocks, options, strict=True)]
-    for cell in at:
-        known[cell] = True
+    rows = evidence.rows("select run, dense_rank() over (order by block) - 1, option from runs order by run")
+    known = np.zeros((1 + max(block for _, block, _ in rows), len(place)), dtype=np.bool_)
+    for _, block, option in rows:
+        known[block, place[option]] = True
     enough, complete = compared(known)
     alone = ~enough | (not complete.any())
-    return [run for run, (i, j) in zip(runs, at, strict=True) if complete[i] or alone[j]]
+    return [run for run, block, option in rows if complete[block] or alone[place[option]]]
 
 
 def block_table(

@@ -22,6 +22,13 @@ from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import says_nothing
 
+_LOG_RATIOS = """
+    with done as (select * from turns join runs using (run) where transactions > 0)
+    select d.option, d.block, list(ln(d.transactions / b.transactions) order by d.start_ns, d.run)
+    from done d join done b using (block, point, deal, round)
+    where b.option = $baseline and d.option <> $baseline
+    group by d.option, d.block, d.point, d.deal order by min(d.start_ns), d.option
+"""
 # the share of studies that would show the difference
 _POWER = 0.9
 
@@ -102,22 +109,7 @@ def _pooled(groups: Sequence[Floats]) -> float:
 
 def _log_ratios(evidence: Evidence) -> dict[str, list[list[Floats]]]:
     """By option, of each block and deal the log ratios to the baseline of rounds in which both did work."""
-    turns = evidence.turns
-    columns = (evidence.runs[name].tolist() for name in ("run", "option", "block"))
-    runs = {run: (str(option), int(block)) for run, option, block in zip(*columns, strict=True)}
-    done: dict[tuple[int, int, int, int], dict[str, float]] = {}
-    names = ("run", "point", "deal", "round", "transactions")
-    for run, point, deal, number, count in zip(*(turns[name].tolist() for name in names), strict=True):
-        option, block = runs[run]
-        done.setdefault((block, point, deal, number), {})[option] = count
-    logs: dict[str, dict[int, dict[tuple[int, int], list[float]]]] = {}
-    for (block, point, deal, _), counts in done.items():
-        before = counts.get(evidence.baseline, 0)
-        for option, after in counts.items():
-            if option != evidence.baseline and before and after:
-                of_block = logs.setdefault(option, {}).setdefault(block, {})
-                of_block.setdefault((point, deal), []).append(math.log(after / before))
-    return {
-        option: [[np.asarray(deal) for deal in block.values()] for block in blocks.values()]
-        for option, blocks in logs.items()
-    }
+    logs: dict[str, dict[int, list[Floats]]] = {}
+    for option, block, deal in evidence.rows(_LOG_RATIOS, baseline=evidence.baseline):
+        logs.setdefault(option, {}).setdefault(block, []).append(np.asarray(deal))
+    return {option: [*blocks.values()] for option, blocks in logs.items()}

@@ -91,7 +91,7 @@ def remaining_notices(evidence: Evidence) -> list[Notice]:
         widest,
         level(evidence.study),
         blocks,
-        block_s=float(evidence.runs["seconds"].sum()) / blocks,
+        block_s=evidence.rows("select sum(seconds) from runs")[0][0] / blocks,
         measured_s=plan.measure_s * len(plan.clients) * len(evidence.options),
         of_blocks=1.0 if found is None else found.of_blocks,
     )

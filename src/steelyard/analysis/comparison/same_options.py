@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.queries import renamed
 from steelyard.study.errors import InputError
 
 Named = tuple[str, Evidence, Mapping[str, Any]]
@@ -62,14 +61,9 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
 
 
 def _renamed(evidence: Evidence, names: Mapping[str, str]) -> Evidence:
-    def of(columns: Columns) -> Columns:
-        options = [names.get(label, label) for label in columns["option"].tolist()]
-        return {**columns, "option": np.array(options, dtype=object)}
-
     return replace(
         evidence,
         options=tuple(replace(one, label=names.get(one.label, one.label)) for one in evidence.options),
         baseline=names.get(evidence.baseline, evidence.baseline),
-        runs=of(evidence.runs),
-        rehearsal=of(evidence.rehearsal),
+        tables=renamed(evidence.tables, names),
     )

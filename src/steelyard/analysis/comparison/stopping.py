@@ -52,7 +52,7 @@ def stopped(evidence: Evidence) -> bool:
 
 def whole_blocks(evidence: Evidence) -> int:
     """Blocks in which every option has a run."""
-    runs: Counter[int] = Counter(evidence.runs["block"].tolist())
+    runs: Counter[int] = Counter(block for (block,) in evidence.rows("select block from runs"))
     return sum(count >= len(evidence.options) for count in runs.values())
 
 

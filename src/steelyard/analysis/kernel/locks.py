@@ -49,10 +49,12 @@ def locks(evidence: Evidence) -> tuple[LockRow, ...]:
 
     Processes that are no part of the study have one row of their own. Empty where no lock was traced.
     """
-    table = evidence.probed.locks
+    table = evidence.view("locks")
     if not len(table["run"]):
         return ()
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    option_of = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
     found: dict[str, dict[_Key, _Sums]] = {}
     for i, run in enumerate(table["run"].tolist()):
         row = {name: table[name][i] for name in table}
@@ -103,15 +105,15 @@ def _most(highest: float | None, value: float) -> float | None:
 
 def _of(evidence: Evidence, option: str, option_of: dict[int, str]) -> _Option:
     # a run without a wait has no row, and counts all the same
-    seen = option_of if evidence.study.probes.locks else set(evidence.probed.locks["run"].tolist())
+    seen = option_of if evidence.study.probes.locks else set(evidence.view("locks")["run"].tolist())
     traced = {run for run in seen if option_of[run] == option}
     # of what was published only rates are known: costs per transaction are not known
     work = {} if evidence.study.subject.kind == "recording" else transactions_of(evidence)
-    points = evidence.points
+    points = evidence.view("points")
     seconds = sum(
         s for r, s in zip(points["run"].tolist(), points["seconds"].tolist(), strict=True) if r in traced
     )
-    return _Option(option, sum(work.get(run, 0.0) for run in traced), seconds * 1e9 * evidence.probed.cpus)
+    return _Option(option, sum(work.get(run, 0.0) for run in traced), seconds * 1e9 * evidence.probed_cpus)
 
 
 def _row(option: _Option, key: _Key, sums: _Sums) -> LockRow:

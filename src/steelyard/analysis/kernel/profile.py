@@ -33,7 +33,7 @@ class _Key:
 
 def profile(evidence: Evidence) -> tuple[ProfileRow, ...]:
     """Functions by option, the most samples first; of recordings too. Empty without a profile."""
-    table = evidence.probed.functions
+    table = evidence.view("functions")
     if not len(table["run"]):
         return ()
     option_of = _options(evidence)
@@ -111,7 +111,7 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
 def transactions_of(evidence: Evidence) -> dict[int, float]:
     """Transactions of each run, over all its points."""
     work: dict[int, float] = {}
-    points = evidence.points
+    points = evidence.view("points")
     for run, count in zip(points["run"].tolist(), points["transactions"].tolist(), strict=True):
         work[run] = work.get(run, 0.0) + count
     return work
@@ -119,12 +119,12 @@ def transactions_of(evidence: Evidence) -> dict[int, float]:
 
 def _paired_runs(evidence: Evidence, winner: str) -> list[tuple[int, int]]:
     """Runs of winner and baseline in the same block."""
-    table = evidence.runs
+    table = evidence.view("runs")
     place = {
         (str(option), int(block)): int(run)
         for run, option, block in zip(table["run"], table["option"], table["block"], strict=True)
     }
-    profiled = set(evidence.probed.functions["run"].tolist())
+    profiled = set(evidence.view("functions")["run"].tolist())
     pairs = [
         (place[winner, block], place[evidence.baseline, block])
         for block in sorted({block for _, block in place})
@@ -134,10 +134,12 @@ def _paired_runs(evidence: Evidence, winner: str) -> list[tuple[int, int]]:
 
 
 def _options(evidence: Evidence) -> dict[int, str]:
-    return dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    return dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
 
 
 def _rows(evidence: Evidence) -> Iterator[tuple[int, str, str, float]]:
-    table = evidence.probed.functions
+    table = evidence.view("functions")
     columns = (table[name].tolist() for name in ("run", "role", "function", "samples"))
     return zip(*columns, strict=True)

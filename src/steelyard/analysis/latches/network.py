@@ -13,8 +13,7 @@ from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake, think_ns
 from steelyard.analysis.latches.simulation import Rules, woken_as_measured
-from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.workloads.cache import CacheWorkload
 
 Key = tuple[str, str, int]  # option, latch, clients
@@ -23,31 +22,21 @@ _SLEEPS_PER_MISS_MIN = 0.1  # rarer ones are mostly for holders without a CPU: n
 _VARIES = 0.25  # of the median, between the 10th and the 90th percentile
 _MEASURED_MIN = 5
 _CPU_MIN = 0.9  # of the time in which workers neither sleep nor wait for one another
-_HAND_OVERS = ("line_transfer_ns", "hand_over_ns")
+# measured before each point: those of the latch, where it is spun for, else of a cache line
+_HAND_OVERS = """
+    select option, coalesce(max(highest) filter (metric = 'hand_over_ns'), max(highest)) as ns
+    from peaks join runs using (run) where metric in ('hand_over_ns', 'line_transfer_ns')
+    group by option, run, point
+"""
 
 
 def holds_of(evidence: Evidence) -> dict[Key, Holds]:
     """Hold times by key: each quantile the mean of the runs' own, which keeps the mean of all holds."""
-    table: Columns = evidence.holds
-    if not len(table["run"]):
-        return {}
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
-    clients_at: Mapping[tuple[int, int], int] = {
-        (int(r), int(p)): int(n)
-        for r, p, n in zip(points["run"], points["point"], points["clients"], strict=True)
-    }
-    found: dict[Key, list[tuple[Floats, Floats]]] = {}
-    names = table["latch"].astype(str)
-    for run, point, latch in dict.fromkeys(
-        zip(table["run"].tolist(), table["point"].tolist(), names.tolist(), strict=True)
-    ):
-        mine = (table["run"] == run) & (table["point"] == point) & (names == latch)
-        ns = np.asarray(table["ns"][mine], dtype=np.float64)
-        if (run, point) in clients_at and ns.max() > 0:
-            key = option_of[run], latch, clients_at[run, point]
-            found.setdefault(key, []).append((ns, table["share"][mine]))
-    return {key: Holds.of(np.mean([ns for ns, _ in runs], axis=0), runs[0][1]) for key, runs in found.items()}
+    query = """
+        select option, latch, clients, list(ns), any_value(share) from holds join points using (run, point)
+        where list_max(ns) > 0 group by option, latch, clients
+    """
+    return {(*key,): Holds.of(np.mean(runs, axis=0), share) for *key, runs, share in evidence.rows(query)}
 
 
 def rules_of(evidence: Evidence, row: LatchRow) -> Rules:
@@ -138,51 +127,29 @@ def at_point(
 
 def _workers_at(evidence: Evidence, row: LatchRow) -> dict[str, float]:
     """What the workers of a point counted of themselves, sums over runs; the hand-over: median."""
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
-    mine = {
-        (run, point)
-        for run, point, n in zip(
-            points["run"].tolist(), points["point"].tolist(), points["clients"].tolist(), strict=True
-        )
-        if option_of[run] == row.option and n == row.clients
-    }
-    found: dict[str, list[float]] = {}
-    for run, point, metric, value in _peaks(evidence):
-        if (run, point) in mine:
-            found.setdefault(metric, []).append(value)
-    return {
-        name: float(np.median(values) if name in _HAND_OVERS else np.sum(values))
-        for name, values in found.items()
-    }
-
-
-def _peaks(evidence: Evidence) -> list[tuple[int, int, str, float]]:
-    names = ("run", "point", "metric", "highest")
-    return list(zip(*(evidence.peaks[name].tolist() for name in names), strict=True))
-
-
-def _hand_overs(evidence: Evidence) -> list[float]:
-    """Measured before each point: those of the latch, where it is spun for, else of a cache line."""
-    found: dict[str, dict[tuple[int, int], float]] = {name: {} for name in _HAND_OVERS}
-    for run, point, metric, value in _peaks(evidence):
-        if metric in found:
-            found[metric][run, point] = value
-    return list((found["line_transfer_ns"] | found["hand_over_ns"]).values())
+    query = """
+        select metric, if(metric in ('line_transfer_ns', 'hand_over_ns'), median(highest), sum(highest))
+        from peaks join points using (run, point) where option = $option and clients = $clients
+        group by metric
+    """
+    return dict(evidence.rows(query, option=row.option, clients=row.clients))
 
 
 def costs_of(evidence: Evidence) -> LatchCosts | None:
     """The hand-over as measured before each point, else as calibrated; None where neither was."""
     known = evidence.calibration
-    measured = _hand_overs(evidence) or [known[name] for name in ("hand_over_ns",) if name in known]
-    if not measured:
+    query = f"select median(ns), min(ns), max(ns), count(*) from ({_HAND_OVERS})"
+    ((median, least, most, count),) = evidence.rows(query)
+    if not count and "hand_over_ns" in known:
+        median, least, most, count = *[float(known["hand_over_ns"])] * 3, 1
+    if not count:
         return None
     longest = max(known.get("wakes", ()), key=lambda wake: wake["asleep_ns"], default=None)
     return LatchCosts(
-        float(np.median(measured)),
-        min(measured),
-        max(measured),
-        len(measured),
+        median,
+        least,
+        most,
+        count,
         tuple(known.get("cpus", ())),
         known.get("cpus_share", ""),
         longest and longest["wake_ns"],
@@ -192,38 +159,35 @@ def costs_of(evidence: Evidence) -> LatchCosts | None:
 
 def hand_over_notices(evidence: Evidence) -> list[Notice]:
     """That an option's hand-over differed from point to point by more than a quarter of its median."""
-    found: list[Notice] = []
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
     cpus = " and ".join(str(cpu) for cpu in evidence.calibration.get("cpus", ()))
     between = f" between CPUs {cpus}" if cpus else ""
-    for option in evidence.options:
-        mine = [run for run, label in option_of.items() if label == option.label]
-        peaks = evidence.peaks
-        kept = np.isin(peaks["run"], mine)
-        values = _hand_overs(replace(evidence, peaks={name: peaks[name][kept] for name in peaks}))
-        if len(values) < _MEASURED_MIN:
-            continue
-        low, middle, high = np.quantile(values, (0.1, 0.5, 0.9)).tolist()
-        if high - low > _VARIES * middle:
-            text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
-            detail = f"8 of 10 of {len(values)} took {low:.3g} to {high:.3g} ns, median {middle:.3g} ns"
-            found.append(Notice("latch-hand-over-varies", text, option.label, detail=detail))
-    return found
+    text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
+    query = (
+        f"select option, count(*), quantile_cont(ns, [0.1, 0.5, 0.9]) from ({_HAND_OVERS}) group by option"
+    )
+    return [
+        Notice(
+            "latch-hand-over-varies",
+            text,
+            option,
+            detail=f"8 of 10 of {count} took {low:.3g} to {high:.3g} ns, median {middle:.3g} ns",
+        )
+        for option, count, (low, middle, high) in evidence.in_order(query)
+        if count >= _MEASURED_MIN and high - low > _VARIES * middle
+    ]
 
 
 def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> list[Notice]:
     """That workers were kept from their CPUs by others, for which no prediction allows."""
     found: list[Notice] = []
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
     for row in rows:
         if row.clients > (evidence.topology.cpus or 0) or row.predicted_gets_per_s is None:
             continue
         seen = _workers_at(evidence, row)
         cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
-        mine = np.asarray([option_of[run] == row.option for run in points["run"].tolist()])
-        seconds = float(points["seconds"][mine & (points["clients"] == row.clients)].sum())
-        had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9) if seconds else 1.0
+        query = "select sum(seconds) from points where option = $option and clients = $clients"
+        seconds = evidence.rows(query, option=row.option, clients=row.clients)[0][0]
+        had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9)
         if cpu_ns and had < _CPU_MIN:
             text = (
                 "the workers had no CPU for part of the time although there was one for each: predictions do"

@@ -6,8 +6,6 @@ cause: with g gets per transaction the effective hold time at N is m(N) / (g X(N
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +14,6 @@ from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import Network
 from steelyard.analysis.latches.network import (
-    Key,
     at_point,
     costs_of,
     cpu_notices,
@@ -29,7 +26,41 @@ from steelyard.analysis.latches.simulation import Rules, alternatives, expected
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed
 
-_COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "get_ns", "hand_overs")
+# a counter that one run lacks is lacking. Work is that of all runs in which latches were watched, in which
+# this one need not have shown; gets that were counted in a phase of their own are of the runs that have one
+_ROWS = """
+    with work as (
+        select option, clients, sum(transactions) as transactions, sum(seconds) as seconds
+        from points semi join latches using (run, point) group by option, clients
+    ), counting as (
+        select option, clients, sum(transactions) as transactions
+        from points semi join latch_gets using (run, point) group by option, clients
+    ), apart as (
+        select option, latch, clients, sum(g.gets_per_txn * p.transactions) as gets
+        from latch_gets g join points p using (run, point) group by option, latch, clients
+    ), sums as (
+        select option, latch, clients, whole(gets) as gets, whole(misses) as misses,
+            whole(spin_gets) as spin_gets, whole(sleeps) as sleeps, whole(wait_ns) as wait_ns,
+            whole(get_ns) as get_ns, whole(hand_overs) as hand_overs,
+            first(children order by run) as children, first(spin order by run) as spin
+        from latches join points using (run, point) group by option, latch, clients
+    ), ratios as (
+        select *, ratio(misses, gets) as misses_per_get, ratio(sleeps, misses) as sleeps_per_miss,
+            ratio(sleeps, transactions) as sleeps_per_txn, ratio(wait_ns, transactions) as wait_ns_per_txn,
+            ratio(wait_ns, sleeps) as wait_per_sleep_ns, ratio(gets, seconds) as gets_per_s,
+            ratio(hand_overs, seconds) as hand_overs_per_s
+        from sums join work using (option, clients)
+    )
+    select r.* exclude (hand_overs, transactions, seconds),
+        if(a.gets is null, ratio(r.gets, r.transactions), ratio(a.gets, c.transactions)) as gets_per_txn,
+        coalesce(ratio(spin_gets, misses), if(sleeps_per_miss > 1, 0, 1 - sleeps_per_miss))
+            as spin_efficiency,
+        null as hold_ns, false as hold_is_measured, null as predicted_misses_per_get,
+        null as predicted_gets_per_s
+    from ratios r left join apart a using (option, latch, clients)
+        left join counting c using (option, clients)
+    order by latch, clients
+"""
 
 
 @dataclass(frozen=True)
@@ -42,23 +73,6 @@ class Latches:
     costs: LatchCosts | None = None
 
 
-@dataclass
-class _Sums:
-    """Of all runs at one key. A counter that one run lacks is lacking.
-
-    transactions, seconds: of all runs in which latches were watched, in which this one need not have shown.
-    counted_apart: gets per transaction times transactions, of the runs in which they were counted in a
-    phase of their own, and those transactions; None: in no run.
-    """
-
-    counters: dict[str, float]
-    children: int
-    spin: float | None
-    transactions: float = 0.0
-    seconds: float = 0.0
-    counted_apart: tuple[float, float] | None = None
-
-
 def effective_hold_ns(misses_per_get: float, gets_per_s_before: float) -> float:
     """Hold time that explains the misses with N workers. gets_per_s_before: with N - 1 of them."""
     return misses_per_get / gets_per_s_before * 1e9
@@ -66,14 +80,14 @@ def effective_hold_ns(misses_per_get: float, gets_per_s_before: float) -> float:
 
 def latches(evidence: Evidence) -> Latches:
     """Every latch, by option and number of clients."""
-    sums = _summed(evidence)
-    if not sums:
+    rows = [LatchRow(**row) for row in evidence.records(_ROWS)]
+    if not rows:
         return Latches((), (), ())
-    order = {option.label: i for i, option in enumerate(evidence.options)}
-    rows = [_row(key, found) for key, found in sums.items()]
-    rows.sort(key=lambda row: (order.get(row.option, 0), row.latch, row.clients))
     holds = holds_of(evidence)
-    series = {(row.option, row.latch): [r for r in rows if _same(r, row)] for row in rows}
+    series = {
+        (row.option, row.latch): [r for r in rows if (r.option, r.latch) == (row.option, row.latch)]
+        for row in rows
+    }
     done: list[LatchRow] = []
     what_if: list[WhatIf] = []
     for mine in series.values():
@@ -95,101 +109,6 @@ def latches(evidence: Evidence) -> Latches:
         ),
         costs_of(evidence) if predicted else None,
     )
-
-
-def _same(one: LatchRow, other: LatchRow) -> bool:
-    return (one.option, one.latch) == (other.option, other.latch)
-
-
-def _summed(evidence: Evidence) -> dict[Key, _Sums]:
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
-    at = {key: i for i, key in enumerate(zip(points["run"].tolist(), points["point"].tolist(), strict=True))}
-    table = evidence.latches
-    sums: dict[Key, _Sums] = {}
-    work: dict[tuple[str, int], tuple[float, float]] = {}
-    for key in dict.fromkeys(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
-        if key in at:
-            where = option_of[key[0]], int(points["clients"][at[key]])
-            done, seconds = work.get(where, (0.0, 0.0))
-            more = float(points["transactions"][at[key]]), float(points["seconds"][at[key]])
-            work[where] = done + more[0], seconds + more[1]
-    for i, key in enumerate(zip(table["run"].tolist(), table["point"].tolist(), strict=True)):
-        if key not in at:
-            continue
-        where = option_of[key[0]], str(table["latch"][i]), int(points["clients"][at[key]])
-        spin = float(table["spin"][i])
-        family = _Sums(
-            dict.fromkeys(_COUNTERS, 0.0), int(table["children"][i]), spin if math.isfinite(spin) else None
-        )
-        found = sums.setdefault(where, family)
-        for name in _COUNTERS:
-            found.counters[name] += float(table[name][i])
-        found.transactions, found.seconds = work[where[0], where[2]]
-    _count_apart(evidence, sums, option_of, at)
-    return sums
-
-
-def _count_apart(
-    evidence: Evidence,
-    sums: Mapping[Key, _Sums],
-    option_of: Mapping[int, str],
-    at: Mapping[tuple[int, int], int],
-) -> None:
-    """Notes gets that were counted apart: a latch without any where others had some had none."""
-    points, table = evidence.points, evidence.latch_gets
-    gets: dict[Key, float] = {}
-    work: dict[tuple[str, int], dict[tuple[int, int], float]] = {}
-    columns = (table[name].tolist() for name in ("run", "point", "latch", "gets_per_txn"))
-    for run, point, latch, gets_per_txn in zip(*columns, strict=True):
-        if (run, point) in at:
-            i = at[run, point]
-            option, clients, done = (
-                option_of[run],
-                int(points["clients"][i]),
-                float(points["transactions"][i]),
-            )
-            work.setdefault((option, clients), {})[run, point] = done
-            key = option, str(latch), clients
-            gets[key] = gets.get(key, 0.0) + gets_per_txn * done
-    for key, found in gets.items():
-        if key in sums:
-            sums[key].counted_apart = found, sum(work[key[0], key[2]].values())
-
-
-def _row(key: Key, found: _Sums) -> LatchRow:
-    known = {name: x if math.isfinite(x) else None for name, x in found.counters.items()}
-    sleeps_per_miss = _ratio(known["sleeps"], known["misses"])
-    spun = _ratio(known["spin_gets"], known["misses"])
-    if spun is None and sleeps_per_miss is not None:
-        spun = max(0.0, 1 - sleeps_per_miss)
-    option, latch, clients = key
-    hand_overs = known.pop("hand_overs")
-    return LatchRow(
-        option=option,
-        latch=latch,
-        clients=clients,
-        **known,
-        children=found.children,
-        spin=found.spin,
-        hand_overs_per_s=_ratio(hand_overs, found.seconds),
-        misses_per_get=_ratio(known["misses"], known["gets"]),
-        sleeps_per_miss=sleeps_per_miss,
-        gets_per_txn=_ratio(*(found.counted_apart or (known["gets"], found.transactions))),
-        sleeps_per_txn=_ratio(known["sleeps"], found.transactions),
-        wait_ns_per_txn=_ratio(known["wait_ns"], found.transactions),
-        wait_per_sleep_ns=_ratio(known["wait_ns"], known["sleeps"]),
-        spin_efficiency=spun,
-        hold_ns=None,
-        hold_is_measured=False,
-        gets_per_s=_ratio(known["gets"], found.seconds),
-        predicted_misses_per_get=None,
-        predicted_gets_per_s=None,
-    )
-
-
-def _ratio(above: float | None, below: float | None) -> float | None:
-    return None if above is None or not below else above / below
 
 
 def _completed(row: LatchRow, mine: list[LatchRow], network: Network | None, rules: Rules) -> LatchRow:

@@ -71,8 +71,10 @@ def _details(evidence: Evidence, found: Mapping[str, Mapping[int, _Done]], optio
 
 
 def _sums(evidence: Evidence) -> _Sums:
-    options = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"].tolist(), strict=True))
-    points, latency = evidence.points, evidence.latency
+    options = dict(
+        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
+    )
+    points, latency = evidence.view("points"), evidence.view("latency")
     places = zip(*(points[name].tolist() for name in ("run", "point", "clients", "seconds")), strict=True)
     place = {(run, point): (int(clients), seconds) for run, point, clients, seconds in places}
     found: _Sums = {}

@@ -33,12 +33,14 @@ def derived_rate_notices(evidence: Evidence) -> list[Notice]:
     """new-orders, trade-results: one per option; detail: `296/s at 8 clients`, means over runs; none of other
     workloads. With keying and think times also the share of the most new orders that they leave room for.
     """
-    workload, points, latency = evidence.study.workload, evidence.points, evidence.latency
+    workload, points, latency = evidence.study.workload, evidence.view("points"), evidence.view("latency")
     counted = next((found for kind, found in _COUNTED.items() if isinstance(workload, kind)), None)
     if counted is None:
         return []
     transaction, code, text = counted
-    options = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"].tolist(), strict=True))
+    options = dict(
+        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
+    )
     places = zip(*(points[name].tolist() for name in ("run", "point", "clients", "seconds")), strict=True)
     place = {(run, point): (clients, seconds) for run, point, clients, seconds in places}
     rates: dict[str, dict[int, list[float]]] = {}

@@ -49,7 +49,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     a program count as clients with their scores, without the test: how chance changes a score is not known.
     """
     of_instances = isinstance(evidence.study.workload, ProgramWorkload)
-    rows = evidence.scores if of_instances else evidence.clients
+    rows = evidence.view("scores") if of_instances else evidence.view("clients")
     apart = evidence.study.workload.clients_apart
     if apart:
         rows = {name: column[rows["client"] >= apart] for name, column in rows.items()}
@@ -57,7 +57,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     keys = np.stack([rows["run"][order], rows["point"][order]], axis=1).astype(int)
     counts = np.asarray(rows["score" if of_instances else "transactions"][order], dtype=np.float64)
     edges = np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1
-    option_of = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"], strict=True))
+    option_of = dict(zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"], strict=True))
     by_option: dict[tuple[str, int], list[Floats]] = {}
     for group in np.split(np.arange(len(counts)), edges):
         if len(group) > 1 and counts[group].any():

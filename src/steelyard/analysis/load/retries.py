@@ -9,9 +9,11 @@ from steelyard.quantities import significant
 
 def retry_notices(evidence: Evidence) -> list[Notice]:
     """retries: one per option; detail: `payment 2.65, delivery 0.41`, over all its runs and load points."""
-    options = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"].tolist(), strict=True))
+    options = dict(
+        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
+    )
     sums: dict[str, dict[str, tuple[float, float]]] = {}
-    columns = (evidence.kinds[name].tolist() for name in ("run", "transaction", "count", "retries"))
+    columns = (evidence.view("kinds")[name].tolist() for name in ("run", "transaction", "count", "retries"))
     for run, kind, count, retries in zip(*columns, strict=True):
         of_option = sums.setdefault(str(options[run]), {})
         done, again = of_option.get(kind, (0.0, 0.0))

@@ -25,7 +25,9 @@ _COLUMNS = ("count", "p50_ns", "p99_ns")
 
 def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[StatementLatency, ...]:
     """One row per load point, statement and option, all transactions last; none of a single statement."""
-    names = [name for name in dict.fromkeys(map(str, evidence.latency["statement"])) if name != _WHOLE]
+    names = [
+        name for name in dict.fromkeys(map(str, evidence.view("latency")["statement"])) if name != _WHOLE
+    ]
     if len(names) < 2 or evidence.study.workload.in_rounds:
         return ()
     # kinds of transactions first
@@ -88,7 +90,7 @@ def _columns(evidence: Evidence, run_metrics: RunMetrics, statement: str) -> dic
     at = zip(run_metrics.run.tolist(), run_metrics.point.tolist(), strict=True)
     row_of = {key: row for row, key in enumerate(at)}
     found = {name: np.full(len(row_of), np.nan) for name in _COLUMNS}
-    table = evidence.latency
+    table = evidence.view("latency")
     for i in np.flatnonzero(table["statement"] == statement):
         row = row_of.get((int(table["run"][i]), int(table["point"][i])))
         if row is not None:

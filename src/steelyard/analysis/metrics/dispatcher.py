@@ -55,10 +55,13 @@ def simulated_metrics(
         return []
     safe = np.where(per_s > 0, per_s, np.nan)
     found = [
-        (metric, _column(evidence.rates, row_of, workload.scaled, counter, "rate_per_s") * scale / safe)
+        (
+            metric,
+            _column(evidence.view("rates"), row_of, workload.scaled, counter, "rate_per_s") * scale / safe,
+        )
         for metric, counter, scale in ((cpu, "cpu_ns_total", _US), *_COSTS)
     ]
-    longest = _column(evidence.peaks, row_of, workload.scaled, "longest_wait_ns", "highest")
+    longest = _column(evidence.view("peaks"), row_of, workload.scaled, "longest_wait_ns", "highest")
     return [*found, (LONGEST_WAIT, longest)]
 
 
@@ -81,12 +84,12 @@ def _cannot_matter(evidence: Evidence, scaled: str) -> list[Notice]:
     """The points at which no run of any option had a switch at the end of a quantum."""
     if not any("table" in option.server for option in evidence.options[1:]):
         return []
-    points = evidence.points
+    points = evidence.view("points")
     row_of = {
         key: i for i, key in enumerate(zip(points["run"].tolist(), points["point"].tolist(), strict=True))
     }
-    switches = _column(evidence.rates, row_of, "total", _QUANTUM, "rate_per_s")
-    runnable = _column(evidence.peaks, row_of, "total", "runnable_threads", "highest")
+    switches = _column(evidence.view("rates"), row_of, "total", _QUANTUM, "rate_per_s")
+    runnable = _column(evidence.view("peaks"), row_of, "total", "runnable_threads", "highest")
     clients = points["clients"].astype(int)
     idle = [n for n in sorted(set(clients.tolist())) if not (switches[clients == n] > 0).any()]
     if not idle:

@@ -21,7 +21,7 @@ def latch_costs(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int], transactions: Floats
 ) -> list[tuple[Metric, Floats]]:
     """Each metric with one value per run and load point; NaN where sleeps are not seen."""
-    table = evidence.latches
+    table = evidence.view("latches")
     rows = [row_of.get(key) for key in zip(table["run"].tolist(), table["point"].tolist(), strict=True)]
     found: list[tuple[Metric, Floats]] = []
     for metric, counter, scale in ((SLEEPS, "sleeps", 1.0), (ASLEEP, "wait_ns", 1e-3)):

@@ -72,7 +72,7 @@ def program_metrics(evidence: Evidence, row_of: Rows) -> list[tuple[Metric, Floa
     workload = evidence.study.workload
     if not isinstance(workload, ProgramWorkload):
         return []
-    scores = _summed(evidence.scores, "score", row_of)
+    scores = _summed(evidence.view("scores"), "score", row_of)
     cpus = (Metric(CPUS, "CPUs used", "CPUs", "neither"), _cpus(evidence, row_of))
     further = _further(evidence, workload, row_of)
     if workload.lower_is_better:
@@ -111,10 +111,10 @@ def _of_time(metric: Metric, values: Floats) -> tuple[Metric, Floats]:
 
 def _further(evidence: Evidence, workload: ProgramWorkload, row_of: Rows) -> list[tuple[Metric, Floats]]:
     """Further scores, averaged over instances; p50, p95 and p99 in a unit of time are latencies."""
-    names: NDArray[np.object_] = np.asarray(evidence.further_scores["name"], dtype=object)
+    names: NDArray[np.object_] = np.asarray(evidence.view("further_scores")["name"], dtype=object)
     found: list[tuple[Metric, Floats]] = []
     for name, score in workload.scores.items():
-        rows = {key: column[names == name] for key, column in evidence.further_scores.items()}
+        rows = {key: column[names == name] for key, column in evidence.view("further_scores").items()}
         better = "lower" if lower_is_better(score.unit, score.better) else "higher"
         metric = Metric(FURTHER + name, name, score.unit, better)
         if name in _LATENCIES and time_unit_ns(score.unit):
@@ -136,7 +136,7 @@ def _summed(rows: Columns, column: str, row_of: Rows) -> _Scores:
 def _seconds(evidence: Evidence, row_of: Rows) -> Floats:
     """Length of the measure phase by row."""
     found = np.full(len(row_of), np.nan)
-    points = evidence.points
+    points = evidence.view("points")
     for run, point, seconds in zip(points["run"], points["point"], points["seconds"], strict=True):
         found[row_of[int(run), int(point)]] = seconds
     return found
@@ -144,7 +144,7 @@ def _seconds(evidence: Evidence, row_of: Rows) -> Floats:
 
 def _cpus(evidence: Evidence, row_of: Rows) -> Floats:
     """CPU time of the instances per second, as the kernel accounted it at their end."""
-    return _summed(evidence.scores, "cpu_ns", row_of).total / _seconds(evidence, row_of) / 1e9
+    return _summed(evidence.view("scores"), "cpu_ns", row_of).total / _seconds(evidence, row_of) / 1e9
 
 
 def _costs(
@@ -163,7 +163,7 @@ def _costs(
 
 def _rate(evidence: Evidence, row_of: Rows, counter: str) -> Floats:
     """Growth per second of a counter of the instances, by row; NaN where it was not sampled."""
-    rates = evidence.rates
+    rates = evidence.view("rates")
     found = np.full(len(row_of), np.nan)
     instances = (rates["monitor"] == "processes") & (rates["entity"] == "server")
     for i in np.flatnonzero(instances & (rates["metric"] == counter)):

@@ -33,7 +33,7 @@ def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> di
     """
     if not isinstance(evidence.study.workload, QueriesWorkload):
         return {}
-    table = evidence.latency
+    table = evidence.view("latency")
     columns = (table[name].tolist() for name in ("run", "point", "statement", "mean_ns"))
     found: dict[str, Floats] = {}
     for run, point, statement, mean_ns in zip(*columns, strict=True):

@@ -32,7 +32,7 @@ def recorded_metrics(
     workload = evidence.study.workload
     if not isinstance(workload, PublishedWorkload):
         return []
-    table = evidence.further_scores
+    table = evidence.view("further_scores")
     names: NDArray[np.object_] = np.asarray(table["name"], dtype=object)
     found: list[tuple[Metric, Floats]] = []
     for name, figure in workload.figures.items():

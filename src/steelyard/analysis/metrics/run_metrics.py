@@ -104,7 +104,7 @@ def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
 
 def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     """All metrics of every run and point."""
-    points = evidence.points
+    points = evidence.view("points")
     order = np.lexsort((points["point"], points["run"]))
     run, point = points["run"][order].astype(int), points["point"][order].astype(int)
     row_of = {key: i for i, key in enumerate(zip(run.tolist(), point.tolist(), strict=True))}
@@ -113,7 +113,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     per_s = _divide(_counted(evidence, transactions), seconds)
 
     values: dict[str, Floats] = {THROUGHPUT.name: per_s}
-    values |= _latencies(evidence.latency, row_of)
+    values |= _latencies(evidence.view("latency"), row_of)
     declared = _declared(evidence)
     for source in declared:
         cost = _divide(_rate(evidence, row_of, source), per_s)
@@ -134,9 +134,9 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     ]
     values |= {metric.name: column for metric, column in further}
     values |= {time_of(name).name: column for name, column in times.items()}
-    of_run = {int(r): i for i, r in enumerate(evidence.runs["run"])}
+    of_run = {int(r): i for i, r in enumerate(evidence.view("runs")["run"])}
     at = np.array([of_run[int(r)] for r in run], dtype=int)
-    labels = np.asarray([str(label) for label in evidence.runs["option"][at]], dtype=object)
+    labels = np.asarray([str(label) for label in evidence.view("runs")["option"][at]], dtype=object)
     values |= _engine(evidence, row_of, labels)
     # rounds per second and the slowest of a hundred rounds are of no use
     left_out = (THROUGHPUT, *_LATENCIES) if times else ()
@@ -150,8 +150,8 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         ),
         run=run,
         option=labels,
-        block=evidence.runs["block"][at].astype(int),
-        slot=evidence.runs["slot"][at].astype(int),
+        block=evidence.view("runs")["block"][at].astype(int),
+        slot=evidence.view("runs")["slot"][at].astype(int),
         point=point,
         clients=points["clients"][order].astype(int),
         values=values,
@@ -188,7 +188,7 @@ def _engine(
     evidence: Evidence, row_of: Mapping[tuple[int, int], int], labels: NDArray[Any]
 ) -> dict[str, Floats]:
     """What the load engine used of its threads, CPUs and quota, whichever is least."""
-    used = _summed(evidence.rates, row_of, "processes", "engine", "cpu_ns_total") / 1e9
+    used = _summed(evidence.view("rates"), row_of, "processes", "engine", "cpu_ns_total") / 1e9
     placed = evidence.placement.get("engine", frozenset[int]())
     may_use, limit = np.ones(len(labels)), np.full(len(labels), _AT_LIMIT)
     for option in evidence.options:
@@ -232,9 +232,9 @@ def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[
 
 def _rate(evidence: Evidence, row_of: Mapping[tuple[int, int], int], source: Source) -> Floats:
     """What grows per second, by row, in the metric's unit."""
-    rate = _summed(evidence.rates, row_of, source.monitor, source.entity, source.counter)
+    rate = _summed(evidence.view("rates"), row_of, source.monitor, source.entity, source.counter)
     if source.also:
-        also = _summed(evidence.rates, row_of, source.monitor, source.also, source.counter)
+        also = _summed(evidence.view("rates"), row_of, source.monitor, source.also, source.counter)
         rate = rate + np.nan_to_num(also)
     if np.isfinite(rate).any():
         rate = np.where(np.isnan(rate), source.absent, rate)
@@ -267,9 +267,9 @@ def _waits(
 
     A mean of 0.5 sessions waiting at 1,000 transactions per second is 500 us per transaction.
     """
-    rates = evidence.rates
+    rates = evidence.view("rates")
     seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")
-    exact = {_RUNNING, _LATCHES} if np.isfinite(evidence.latches["wait_ns"]).any() else {_RUNNING}
+    exact = {_RUNNING, _LATCHES} if np.isfinite(evidence.view("latches")["wait_ns"]).any() else {_RUNNING}
     types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - exact)
     readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
     found: list[tuple[Metric, Floats]] = []

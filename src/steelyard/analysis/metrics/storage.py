@@ -82,7 +82,7 @@ def storage_notices(evidence: Evidence) -> list[Notice]:
 def _moved(evidence: Evidence, metric: Metric) -> Iterator[str]:
     """`under A 9.17 KiB of 18.7 KiB`, of every option: they may differ in what the disks moved."""
     (source,) = (source for source in _of_kind(evidence, "storage") if source.metric.name == metric.name)
-    for option in sorted(set(map(str, evidence.runs["option"]))):
+    for option in sorted(set(map(str, evidence.view("runs")["option"]))):
         counted = _per_txn(evidence, option, source.monitor, source.entity, source.counter)
         disks = _per_txn(evidence, option, "host", "disk:", source.counter)
         yield f"under {option} {quantity(disks, 'bytes')} of {quantity(counted, 'bytes')}"
@@ -90,7 +90,7 @@ def _moved(evidence: Evidence, metric: Metric) -> Iterator[str]:
 
 def _contradicted(evidence: Evidence) -> Iterator[Contradicted]:
     for source in _of_kind(evidence, "storage"):
-        for option in dict.fromkeys(evidence.runs["option"].tolist()):
+        for option in dict.fromkeys(evidence.view("runs")["option"].tolist()):
             counted = _per_txn(evidence, option, source.monitor, source.entity, source.counter)
             disks = _per_txn(evidence, option, "host", "disk:", source.counter)
             logs = [
@@ -115,8 +115,8 @@ def _per_txn(evidence: Evidence, option: str, monitor: str, entity: str, counter
 
     entity: a name, or the prefix of several when it ends in ':'.
     """
-    rates, points = evidence.rates, evidence.points
-    mine = evidence.runs["run"][evidence.runs["option"] == option]
+    rates, points = evidence.view("rates"), evidence.view("points")
+    mine = evidence.view("runs")["run"][evidence.view("runs")["option"] == option]
     seen = (rates["monitor"] == monitor) & (rates["metric"] == counter) & np.isin(rates["run"], mine)
     named = [
         n == entity or (entity.endswith(":") and n.startswith(entity)) for n in map(str, rates["entity"])

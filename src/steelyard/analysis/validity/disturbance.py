@@ -46,14 +46,14 @@ class Disturbed:
 
 def disturbed(evidence: Evidence) -> Disturbed:
     """Every run that counts, judged at its worst load point."""
-    runs = evidence.runs["run"].tolist()
+    runs = evidence.view("runs")["run"].tolist()
     found: dict[int, Disturbance] = {}
     shares: dict[int, float] = {}
     if not evidence.placement:
         return Disturbed(found, len(runs), evidence.study.workload.WHO)
-    option_of = dict(zip(runs, map(str, evidence.runs["option"]), strict=True))
+    option_of = dict(zip(runs, map(str, evidence.view("runs")["option"]), strict=True))
     rates, studies = _rates(evidence), _studies(evidence)
-    columns = (evidence.points[name].tolist() for name in ("run", "point", "seconds"))
+    columns = (evidence.view("points")[name].tolist() for name in ("run", "point", "seconds"))
     for run, point, seconds in zip(*columns, strict=True):
         host = evidence.option(option_of[run]).host
         cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
@@ -78,7 +78,9 @@ def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
 def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     if not judged.found:
         return []
-    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    labels = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
     by_option: dict[tuple[str, bool], list[int]] = {}
     for run, one in judged.found.items():
         by_option.setdefault((labels[run], one.cause == "CPU limit"), []).append(run)
@@ -90,7 +92,7 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
         text = (
             f"disturbed: {taken} CPU time for which tasks of the {judged.who_works}, or of the load engine,"
             " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
-            f" {_in_turns(judged, labels) if len(evidence.turns['run']) else alone}"
+            f" {_in_turns(judged, labels) if evidence.rows('from turns') else alone}"
         )
         notices.append(Notice("disturbed", text, option, tuple(runs), _shares(judged, runs)))
     return notices
@@ -129,12 +131,14 @@ def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
 
 def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     """In the words of the verdict where the run counts: the lab saw it before all of it was recorded."""
-    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    labels = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
     causes = {
         run: found.sentence(judged.who_works, f"under option {labels[run]}")
         for run, found in judged.found.items()
     }
-    table = evidence.redone
+    table = evidence.view("redone")
     columns = (table[name].tolist() for name in ("run", "block", "status", "cause", "used"))
     blocks: dict[tuple[int, str, bool], list[tuple[int, str]]] = {}
     for run, block, status, cause, used in zip(*columns, strict=True):
@@ -155,7 +159,9 @@ def _of_block(block: int, status: str, used: bool, attempt: Sequence[tuple[int, 
 
 def _another_study(evidence: Evidence) -> list[Notice]:
     """In the runs that were redone as well, whose notices name the other study as a cause."""
-    redone = zip(evidence.redone["run"].tolist(), evidence.redone["studies"].tolist(), strict=True)
+    redone = zip(
+        evidence.view("redone")["run"].tolist(), evidence.view("redone")["studies"].tolist(), strict=True
+    )
     studies = {**_studies(evidence), **dict(redone)}
     runs = tuple(sorted(run for run, number in studies.items() if number))
     text = "one or more other studies ran on this machine at the same time: run one after the other"
@@ -164,7 +170,7 @@ def _another_study(evidence: Evidence) -> list[Notice]:
 
 def _rates(evidence: Evidence) -> dict[tuple[int, int], dict[tuple[str, str, str], float]]:
     """Rates by monitor, entity and metric, of each run and point."""
-    table = evidence.rates
+    table = evidence.view("rates")
     found: dict[tuple[int, int], dict[tuple[str, str, str], float]] = {}
     for i in np.flatnonzero(np.isin(table["monitor"].astype(str), _MONITORS)):
         key = str(table["monitor"][i]), str(table["entity"][i]), str(table["metric"][i])
@@ -176,7 +182,7 @@ def _rates(evidence: Evidence) -> dict[tuple[int, int], dict[tuple[str, str, str
 
 def _studies(evidence: Evidence) -> dict[int, int]:
     """The most other studies at a time, by run."""
-    table = evidence.gauges
+    table = evidence.view("gauges")
     mine = (table["monitor"].astype(str) == "disturbance") & (table["metric"].astype(str) == "studies")
     found: dict[int, int] = {}
     for i in np.flatnonzero(mine):

@@ -168,8 +168,8 @@ def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
 
 
 def _all_series(evidence: Evidence) -> Iterator[_Series]:
-    table = evidence.gauges
-    runs = evidence.runs
+    table = evidence.view("gauges")
+    runs = evidence.view("runs")
     option_of = dict(zip(runs["run"].tolist(), map(str, runs["option"]), strict=True))
     done, clients = _work(evidence)
     rows: dict[tuple[str, str, str, str], list[int]] = {}
@@ -215,7 +215,7 @@ def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, set[int]]]:
     """Transactions of each run over all its points, and its numbers of clients."""
     done: dict[int, float] = {}
     clients: dict[int, set[int]] = {}
-    points = evidence.points
+    points = evidence.view("points")
     columns = (points[name].tolist() for name in ("run", "clients", "transactions"))
     for run, number, transactions in zip(*columns, strict=True):
         done[run] = done.get(run, 0.0) + float(transactions)

@@ -11,8 +11,10 @@ _MONITOR, _ROWS, _LOADED = "data", "rows", "rows_loaded"
 
 def growth_notices(evidence: Evidence) -> list[Notice]:
     """data-grew: one per option; detail: `orders by 3.1 % to 4.5 %, history by 2.9 % to 4.4 %`."""
-    gauges = evidence.gauges
-    options = dict(zip(evidence.runs["run"].tolist(), evidence.runs["option"].tolist(), strict=True))
+    gauges = evidence.view("gauges")
+    options = dict(
+        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
+    )
     rows: dict[tuple[str, str, str], list[float]] = {}
     columns = (gauges[name].tolist() for name in ("run", "monitor", "entity", "metric", "gone"))
     for run, monitor, table, metric, value in zip(*columns, strict=True):
@@ -24,6 +26,6 @@ def growth_notices(evidence: Evidence) -> list[Notice]:
             loaded = rows[option, table, _LOADED]
             shares = [now / then - 1 for now, then in zip(of_runs, loaded, strict=True)]
             found.setdefault(option, []).append(f"{table} by {span_of(shares, percent)}")
-    per = "block (options of one server share its data)" if len(evidence.turns["run"]) else "run"
+    per = "block (options of one server share its data)" if len(evidence.view("turns")["run"]) else "run"
     text = f"rows were added in each {per}; the data as loaded come again for the next"
     return [Notice("data-grew", text, option, detail=", ".join(parts)) for option, parts in found.items()]

@@ -39,7 +39,7 @@ def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 
 def _steal(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    rates = evidence.rates
+    rates = evidence.view("rates")
     known = set(run_metrics.run.tolist())
     total: dict[tuple[int, int], float] = {}
     stolen: dict[tuple[int, int], float] = {}
@@ -66,7 +66,7 @@ def _steal(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 
 def _thrash(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    rates = evidence.rates
+    rates = evidence.view("rates")
     per_s = {
         (run, point): float(x)
         for run, point, x in zip(
@@ -98,7 +98,7 @@ def _thrash(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 def _silent(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """A monitor whose last sample came long before the end of measure, while work continued."""
-    table = evidence.silence
+    table = evidence.view("silence")
     last_work_ns = _last_work_before_end_ns(evidence)
     found: dict[str, list[Finding]] = {}
     columns = (table[n].tolist() for n in ("run", "monitor", "last_ns", "measure_end_ns"))
@@ -129,7 +129,7 @@ def _silent(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 def _last_work_before_end_ns(evidence: Evidence) -> dict[int, float]:
     """How long before the end of measure the last second with a transaction ended, by run."""
-    points, seconds = evidence.points, evidence.seconds
+    points, seconds = evidence.view("points"), evidence.view("seconds")
     last: dict[int, tuple[int, float]] = {}
     for run, point, length in zip(
         points["run"].tolist(), points["point"].tolist(), points["seconds"].tolist(), strict=True

@@ -46,7 +46,7 @@ def host_notices(evidence: Evidence) -> list[Notice]:
 
 def _deviations(evidence: Evidence) -> Mapping[str, Mapping[str, Floats]]:
     """By metric and host: per run, the mean over load points of the logarithm against all hosts."""
-    load = evidence.host_load
+    load = evidence.view("host_load")
     found: dict[str, dict[str, Floats]] = {metric: {} for metric in _METRICS}
     hosts = sorted(set(map(str, load["host"])))
     runs = sorted(set(load["run"].tolist()))

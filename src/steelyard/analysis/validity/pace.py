@@ -73,7 +73,7 @@ def _written(run_metrics: RunMetrics, metric: Metric) -> bool:
 
 def _mixed(evidence: Evidence) -> bool:
     """Whether there are several statements."""
-    return len(set(map(str, evidence.latency["statement"])) - set(_NO_WORK)) > 1
+    return len(set(map(str, evidence.view("latency")["statement"])) - set(_NO_WORK)) > 1
 
 
 def _of_log(evidence: Evidence, metric: Metric) -> str:
@@ -87,9 +87,11 @@ def _of_log(evidence: Evidence, metric: Metric) -> str:
 
 def _image_shares(evidence: Evidence) -> Sequence[str]:
     """`94.2 % under NONE`: of PostgreSQL's log, by option, at most; none where they were not counted."""
-    labels = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
+    labels = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
     sums: dict[str, dict[str, float]] = {}
-    table = evidence.rates
+    table = evidence.view("rates")
     for i in np.flatnonzero((table["monitor"] == "postgres") & (table["entity"] == "wal")):
         of_option = sums.setdefault(labels[int(table["run"][i])], {})
         metric = str(table["metric"][i])

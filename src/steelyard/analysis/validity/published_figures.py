@@ -29,8 +29,10 @@ def published_figure_notices(
 ) -> list[Notice]:
     """One notice per point whose published figures do not follow from its counters."""
     truth = _truth(scaling, latches)
-    option_of = dict(zip(evidence.runs["run"].tolist(), map(str, evidence.runs["option"]), strict=True))
-    points = evidence.points
+    option_of = dict(
+        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
+    )
+    points = evidence.view("points")
     clients_at = dict(
         zip(
             zip(points["run"].tolist(), points["point"].tolist(), strict=True),
@@ -39,7 +41,7 @@ def published_figure_notices(
         )
     )
     wrong: dict[tuple[int, str, int, int | None], list[tuple[str, str, str]]] = {}
-    table = evidence.claims
+    table = evidence.view("claims")
     columns = (table[name].tolist() for name in ("run", "point", "figure", "value", "decimals"))
     for run, point, figure, value, decimals in zip(*columns, strict=True):
         option, clients = option_of[run], int(clients_at[run, point])

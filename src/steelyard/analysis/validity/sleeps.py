@@ -50,7 +50,7 @@ def sleep_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 def _sleeps_per_reply(evidence: Evidence) -> dict[_Place, float]:
     """Voluntary switches of the engine's threads per reply, by run and load point."""
-    rates, latency, points = evidence.rates, evidence.latency, evidence.points
+    rates, latency, points = evidence.view("rates"), evidence.view("latency"), evidence.view("points")
     replies: dict[_Place, float] = {}
     columns = (latency[name].tolist() for name in ("run", "point", "statement", "count"))
     for run, point, statement, count in zip(*columns, strict=True):

@@ -155,12 +155,12 @@ def _changes(evidence: Evidence) -> dict[int, float]:
 
 def _spans(evidence: Evidence) -> Iterator[tuple[int, Floats, Floats]]:
     """Run, whole seconds and transactions in each of them, for every run and point."""
-    points = evidence.points
+    points = evidence.view("points")
     length_s = {
         (int(run), int(point)): round(float(seconds), 2)
         for run, point, seconds in zip(points["run"], points["point"], points["seconds"], strict=True)
     }
-    table = evidence.seconds
+    table = evidence.view("seconds")
     order = np.lexsort((table["second"], table["point"], table["run"]))
     run, point = table["run"][order].astype(int), table["point"][order].astype(int)
     second = table["second"][order].astype(np.float64)

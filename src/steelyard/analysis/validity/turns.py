@@ -38,13 +38,13 @@ def turn_notices(evidence: Evidence) -> list[Notice]:
 
 
 def _turns(evidence: Evidence) -> Iterator[_Turn]:
-    columns = (evidence.runs[name].tolist() for name in ("run", "option", "block"))
+    columns = (evidence.view("runs")[name].tolist() for name in ("run", "option", "block"))
     runs = {run: (str(option), int(block)) for run, option, block in zip(*columns, strict=True)}
     names = ("run", "point", "deal", "start_ns", "transactions", "first_half")
     rows = [
         (*runs[run], (point, deal), start_ns, count, first)
         for run, point, deal, start_ns, count, first in zip(
-            *(evidence.turns[name].tolist() for name in names), strict=True
+            *(evidence.view("turns")[name].tolist() for name in names), strict=True
         )
     ]
     before: tuple[int, tuple[int, int]] | None = None

@@ -184,6 +184,6 @@ def missing(findings: Findings, pair: PairResult) -> str:
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."
-    runs = findings.evidence.runs
-    total = duration(needed * float(runs["seconds"].sum()) / len({*runs["block"].tolist()}))
+    block_s = findings.evidence.rows("select sum(seconds) / count(distinct block) from runs")[0][0]
+    total = duration(needed * block_s)
     return f"At this scatter about {needed} blocks, {total} in all, would settle {what}."

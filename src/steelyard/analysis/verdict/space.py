@@ -40,11 +40,11 @@ def memory_costs(findings: Findings, pair: PairResult) -> str:
 
 def _highest(evidence: Evidence, label: str) -> list[float]:
     """Of each run of an option, the most that its server used."""
-    table = evidence.gauges
-    runs = evidence.runs["run"][evidence.runs["option"] == label]
-    mine = (table["entity"] == "server") & (table["metric"] == "memory_bytes") & np.isin(table["run"], runs)
-    found = table["highest"][mine].astype(float)
-    return found[np.isfinite(found)].tolist()
+    query = """
+        select highest from gauges join runs using (run) where option = $option and entity = 'server'
+            and metric = 'memory_bytes' and highest is not null order by run
+    """
+    return [highest for (highest,) in evidence.rows(query, option=label)]
 
 
 def schema_costs(findings: Findings, pair: PairResult) -> str:

@@ -1,4 +1,4 @@
-"""The input of the analysis: the tables of a bundle, reduced to one row per run, point and series."""
+"""The input of the analysis: the facts of a study, and its measurements as views in SQL."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import duckdb
 import numpy as np
 
 from steelyard.declared_metrics import Declared
@@ -13,29 +14,6 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
-
-
-def _none(*names: str) -> Columns:
-    return {name: np.empty(0) for name in names}
-
-
-@dataclass(frozen=True)
-class Probed:
-    """Records of the kernel's probes; empty where none was on.
-
-    functions: run, role, function (where CPU time was spent; `_[k]`: kernel), samples.
-    locks: run, role, lock, type, call_site, distinct_locks, acquisitions, contended, wait_total_ns,
-        wait_max_ns, wait_cpu_percent, utilisation_percent, hold_mean_ns, hold_max_ns; NaN where not
-        available.
-    scheduling: option, role, kind (run queue, slice, off CPU), seconds, voluntary, involuntary,
-        migrations, quantile, ns, count: of all its runs together.
-    cpus: of the whole machine, which the probes cover; 0: unknown.
-    """
-
-    functions: Columns = field(default_factory=lambda: _none("run", "role", "function", "samples"))
-    locks: Columns = field(default_factory=lambda: _none("run"))
-    scheduling: Columns = field(default_factory=lambda: _none("option"))
-    cpus: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,28 +40,11 @@ class Topology:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Tables as columns (equal lengths within a table); only runs whose status is done.
+    """Only runs whose status is done. Values that are not available are NULL in rows, NaN in columns.
 
-    options: in the order of the study, the baseline among them.
-    runs: run, option, block, slot, seconds (its share of the study's time).
-    points: run, point, clients, seconds (of measure), transactions, errors.
-    seconds: run, point, second, count (whole transactions, measure phase only).
-    latency: run, point, statement, count, mean_ns, p50_ns, p95_ns, p99_ns, p999_ns, max_ns.
-    clients: run, point, client, transactions, errors, mean_ns, p99_ns.
-    rates: run, point, monitor, entity, metric, rate_per_s: growth of each counter in measure.
-    gauges: run, monitor, entity, metric, start (first sample in the first measure phase),
-        end (last in the last measure phase), cooled (last in cool-down), gone (last after the
-        clients disconnected), lowest, highest, mean (over all measure phases), `limit` (last value
-        of the companion x_limit, NaN without one). NaN where a phase has no sample.
-    peaks: run, point, monitor, entity, metric, highest: gauges that an engine reports.
-    silence: run, monitor, last_ns (its last sample), measure_end_ns, interval_ns (median gap).
-    notices: run (0: of the whole study), code, text.
-    latches: run, point, latch, gets, misses, spin_gets, sleeps, wait_ns, get_ns, hand_overs, children
-        (latches of the family), spin (turns before a miss sleeps); NaN where not available.
-    latch_gets: run, point, latch, gets_per_txn: counted in the phase latch-count, which is not measured.
-    holds: run, point, latch, ns, share: hold times, each with its share of all holds.
-    claims: run, point, figure, value, decimals: published figures of a recording.
-    probed: records of the kernel's probes.
+    tables: finds the views (queries.py). options: in the order of the study, the baseline among them.
+    declared: metrics that the monitors declare, by monitor. probed_cpus: of the whole machine, which the
+        probes of the kernel cover; 0: unknown.
     topology: the CPUs of the server. calibration: costs of this machine, by name with unit
         (hand_over_ns, wake_up_ns, spin_turn_ns; wakes: rows of asleep_ns, wake_ns, post_ns, slept; pauses:
         pause_ns, common; cpus and cpus_share: the two CPUs, and what they share); empty where not
@@ -92,63 +53,17 @@ class Evidence:
     versions: of the server, by option.
     fixed: by option, what the data directory was made with, by name of the setting that shows it.
     schemas: by option, tables_bytes, indexes_bytes and sql_s; empty unless a factor has scope `schema`.
-    scores: run, point, instance, score, seconds, cpu_ns: instances of a program, where one was run.
-    further_scores: run, point, instance, name, value.
-    declared: metrics that the monitors declare, by monitor.
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
-    kinds: run, point, transaction, count, retries: of each kind of transaction, where there are kinds.
-    turns: run, point, deal, round, position, start_ns, transactions, first_half: of a block in turns.
-    redone: run, block, status, cause, used, studies (others, the most at a time): void and disturbed runs
-        whose block was repeated; used: they count nevertheless, as the repetition was disturbed more.
     data: what identifies the study's own data, by key of the workload: a file by its checksum.
     instruction_time: the clock counts instructions (of an emulated guest).
-    rehearsal: option, step, statement, answer, rows, draws, plan.
-    marks: run, statement, execution, clients, rows, empty: sums at each client's n-th execution.
-    host_load: run, host, point, clients, transactions, errors, p50_ns, p99_ns: of each load host of a fleet.
     """
 
+    tables: duckdb.DuckDBPyConnection
     study: Study
     options: tuple[Option, ...]
     baseline: str
-    runs: Columns
-    points: Columns
-    seconds: Columns
-    latency: Columns
-    clients: Columns
-    rates: Columns
-    gauges: Columns
-    silence: Columns
-    notices: Columns
     declared: Declared
-    latches: Columns = field(
-        default_factory=lambda: _none(
-            "run",
-            "point",
-            "latch",
-            "gets",
-            "misses",
-            "spin_gets",
-            "sleeps",
-            "wait_ns",
-            "get_ns",
-            "hand_overs",
-            "children",
-            "spin",
-        )
-    )
-    latch_gets: Columns = field(default_factory=lambda: _none("run", "point", "latch", "gets_per_txn"))
-    holds: Columns = field(default_factory=lambda: _none("run", "point", "latch", "ns", "share"))
-    claims: Columns = field(default_factory=lambda: _none("run", "point", "figure", "value", "decimals"))
-    scores: Columns = field(
-        default_factory=lambda: _none("run", "point", "instance", "score", "seconds", "cpu_ns")
-    )
-    further_scores: Columns = field(
-        default_factory=lambda: _none("run", "point", "instance", "name", "value")
-    )
-    peaks: Columns = field(
-        default_factory=lambda: _none("run", "point", "monitor", "entity", "metric", "highest")
-    )
-    probed: Probed = field(default_factory=Probed)
+    probed_cpus: int = 0
     topology: Topology = Topology()
     calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
     storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -156,24 +71,27 @@ class Evidence:
     fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
-    kinds: Columns = field(default_factory=lambda: _none("run", "point", "transaction", "count", "retries"))
-    turns: Columns = field(
-        default_factory=lambda: _none(
-            "run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half"
-        )
-    )
-    redone: Columns = field(
-        default_factory=lambda: _none("run", "block", "status", "cause", "used", "studies")
-    )
     data: Mapping[str, str] = field(default_factory=dict[str, str])
     instruction_time: bool = False
-    rehearsal: Columns = field(
-        default_factory=lambda: _none("option", "step", "statement", "answer", "rows", "draws", "plan")
-    )
-    marks: Columns = field(
-        default_factory=lambda: _none("run", "statement", "execution", "clients", "rows", "empty")
-    )
-    host_load: Columns = field(default_factory=lambda: _none("run", "host", "point"))
+
+    def rows(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
+        """The result of a query over the views. given: its parameters by name."""
+        return self.tables.execute(query, given or None).fetchall()
+
+    def in_order(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
+        """The rows, whose first column is an option, in the order of the options."""
+        place = {option.label: i for i, option in enumerate(self.options)}
+        return sorted(self.rows(query, **given), key=lambda row: place[row[0]])
+
+    def records(self, query: str, **given: Any) -> list[dict[str, Any]]:
+        """The rows by column, in the order of the options."""
+        found = self.in_order(query, **given)
+        names = [name for name, *_ in self.tables.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def view(self, name: str) -> Columns:
+        """All rows of a view, as numpy arrays by column."""
+        return columns(self.tables.execute(f"from {name}"))
 
     def option(self, label: str) -> Option:
         """The option of this label. Raises StopIteration."""
@@ -190,3 +108,17 @@ def placement_of(environment: Mapping[str, Any]) -> dict[str, frozenset[int]]:
 def counts_instructions(environment: Mapping[str, Any]) -> bool:
     """Whether the clock of a bundle counts instructions, as in emulated guests."""
     return environment.get("server", {}).get("clock") == "instructions"
+
+
+def columns(found: Any) -> Columns:
+    """The result of a query, as numpy arrays by column. found: the connection that executed it."""
+    result: dict[str, Any] = found.fetchnumpy()
+    return {name: _plain(values) for name, values in result.items()}
+
+
+def _plain(values: Any) -> np.ndarray[Any, Any]:
+    """Masked values (SQL null) become NaN."""
+    masked: Any = np.ma.asarray(values)
+    if masked.mask is np.ma.nomask:
+        return np.asarray(values)
+    return masked.astype(np.float64).filled(np.nan) if masked.dtype.kind in "fiu" else masked.filled("")

@@ -1,33 +1,52 @@
-"""The analysis's SQL queries of a bundle: one row per run, point and series."""
+"""The views of the analysis: the tables of a bundle, reduced by SQL to one row per run, point and series.
+
+points: one per run and load point, with the work done and the length of its measure phase. seconds: whole
+transactions in each second of it. rates: growth of each counter in measure. gauges: first sample in the
+first measure phase, last in the last, in cool-down and after the clients disconnected; lowest, highest and
+mean over all measure phases; limit: of the companion `x_limit`. silence: a monitor's last sample, and the
+median gap between them. peaks: gauges that an engine reports. latch_gets: counted in a phase that is not
+measured. holds: as quantiles, each with its share of all holds. claims: published figures of a recording.
+functions: CPU time of a profile, `_[k]` in the kernel. redone: void and disturbed runs whose block was
+repeated, which count (used) where the repetition was disturbed more. Tables without a query of their own
+are as in run_tables/schema.toml, of the runs that count.
+"""
 
 from __future__ import annotations
 
-# samples are many: their times are collected once for the queries that need them
-READINGS = "create or replace table readings as select distinct run, monitor, t_ns from samples"
+from collections.abc import Mapping
 
-POINTS = """
-    select p.run, p.point, any_value(p.clients) as clients,
+import duckdb
+import numpy as np
+
+from steelyard.bundle.evidence.histograms import file_in
+
+# samples are many: their times are collected once for the queries that need them
+_READINGS = "select distinct run, monitor, t_ns from samples"
+
+_POINTS = """
+    select p.run, p.point, any_value(u.option) as option, any_value(u.block) as block,
+        any_value(u.slot) as slot, any_value(p.clients) as clients,
         any_value(p.end_ns - p.start_ns) / 1e9 as seconds,
         coalesce(sum(t.count), 0)::DOUBLE as transactions, coalesce(sum(t.errors), 0)::DOUBLE as errors
-    from phases p join used_runs using (run)
+    from measures p join used_runs u using (run)
     left join throughput t on t.run = p.run and t.point = p.point
         and t.statement = 'transaction' and coalesce(t.second, 0) >= 0
-    where p.phase = 'measure' group by p.run, p.point order by p.run, p.point
+    group by p.run, p.point order by p.run, p.point
 """
 
-KINDS = """
+_KINDS = """
     select run, point, transaction, count::DOUBLE as count, retries::DOUBLE as retries
     from transactions join used_runs using (run) order by run, point, transaction
 """
 
-SECONDS = """
+_SECONDS = """
     select run, point, second, count::DOUBLE as count from throughput join used_runs using (run)
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
 # A counter's value at the edges of a phase lies on the line between the readings around it. Monitors list
 # only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
-RATES = """
+_RATES = """
     with edges as (
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
             max(t_ns) filter (t_ns <= start_ns) as b0, arg_max(value, t_ns) filter (t_ns <= start_ns) as v0,
@@ -40,7 +59,7 @@ RATES = """
     ), late as (
         select l.run, l.monitor, l.b1, min(t_ns) as zero_ns, max(t_ns) as zeroed_ns
         from (select distinct run, monitor, b1 from edges where b0 is null) l
-        join readings r on r.run = l.run and r.monitor = l.monitor and r.t_ns < l.b1
+        join measured.readings r on r.run = l.run and r.monitor = l.monitor and r.t_ns < l.b1
         group by l.run, l.monitor, l.b1
     ), begun as (
         select edges.*, greatest(start_ns, zero_ns) as zero_start_ns, zeroed_ns,
@@ -64,7 +83,7 @@ RATES = """
 """
 
 # a gauge's highest sample at each point, of the engine's own metrics
-PEAKS = """
+_PEAKS = """
     select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
     from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns
     where s.monitor = 'engine' and not suffix(s.metric, '_total')
@@ -72,7 +91,7 @@ PEAKS = """
 """
 
 # void and disturbed runs, and the most other studies at a time beside each
-REDONE = """
+_REDONE = """
     select run, any_value(block) as block, any_value(status) as status, any_value(cause) as cause,
         run in (select run from used_runs) as used,
         coalesce(max(s.value) filter (s.monitor = 'disturbance' and s.metric = 'studies'), 0)::BIGINT
@@ -83,7 +102,7 @@ REDONE = """
     group by run order by run
 """
 
-GAUGES = """
+_GAUGES = """
     with spans as (
         select run, min(start_ns) filter (phase = 'measure') as measure_ns,
             max(end_ns) filter (phase = 'measure') as measured_ns,
@@ -109,18 +128,18 @@ GAUGES = """
     where not suffix(g.metric, '_limit') order by g.run, g.monitor, g.entity, g.metric
 """
 
-SILENCE = """
+_SILENCE = """
     with ends as (select run, max(end_ns) as measure_end_ns from measures group by run),
     gaps as (
         select run, monitor, t_ns, t_ns - lag(t_ns) over (partition by run, monitor order by t_ns) as gap
-        from readings
+        from measured.readings
     )
     select run, monitor, max(t_ns) as last_ns, any_value(measure_end_ns) as measure_end_ns,
         median(gap) as interval_ns
     from gaps join ends using (run) group by run, monitor order by run, monitor
 """
 
-LATCHES = """
+_LATCHES = """
     select l.run, l.point, l.latch, l.gets::DOUBLE as gets, l.misses::DOUBLE as misses,
         l.spin_gets::DOUBLE as spin_gets, l.sleeps::DOUBLE as sleeps, l.wait_ns::DOUBLE as wait_ns,
         l.get_ns::DOUBLE as get_ns,
@@ -128,8 +147,127 @@ LATCHES = """
     from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
 """
 
-LATCH_GETS = """
+_LATCH_GETS = """
     select g.run, g.point, g.latch, g.gets / g.transactions as gets_per_txn
     from latch_gets g semi join used_runs using (run) where g.transactions > 0
     order by g.run, g.point, g.latch
 """
+
+_LATENCY = f"""
+    select run, point, statement, count, mean_ns(histogram, file) as mean_ns, ns[1] as p50_ns,
+        ns[2] as p95_ns, ns[3] as p99_ns, ns[4] as p999_ns, ns[5] as max_ns
+    from (select *, {file_in("latency")} as file,
+            quantiles_ns(histogram, [0.5, 0.95, 0.99, 0.999, 1.0], {file_in("latency")}) as ns
+        from latency semi join used_runs using (run) where count > 0)
+    order by run, point, statement
+"""
+
+# each part between these edges is represented by its middle; edges are denser in the tail
+_EDGES = np.array([*np.linspace(0, 0.98, 50), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0])
+_MIDDLES: list[float] = ((_EDGES[:-1] + _EDGES[1:]) / 2).tolist()
+_HOLDS = f"""
+    select run, point, latch, quantiles_ns(hold_histogram, {_MIDDLES}, {file_in("latches")}) as ns,
+        {np.diff(_EDGES).tolist()}::DOUBLE[] as share
+    from latches semi join used_runs using (run)
+    where hold_histogram is not null order by run, point, latch
+"""
+
+_HOST_LOAD = f"""
+    select run, host, point, clients, transactions, errors, ns[1] as p50_ns, ns[2] as p99_ns
+    from (select *, quantiles_ns(histogram, [0.5, 0.99], {file_in("host_load")}) as ns
+        from host_load semi join used_runs using (run))
+    order by run, point, host
+"""
+
+_FUNCTIONS = """
+    select run, role, list_last(string_split(stack, ';')) as function, sum(samples)::DOUBLE as samples
+    from profile semi join used_runs using (run) group by run, role, function
+    order by run, role, samples desc, function
+"""
+
+_LOCKS = """
+    select run, role, lock, type, call_site, sum(distinct_locks)::DOUBLE as distinct_locks,
+        sum(acquisitions)::DOUBLE as acquisitions, sum(contended)::DOUBLE as contended,
+        sum(wait_total_ns)::DOUBLE as wait_total_ns, max(wait_max_ns)::DOUBLE as wait_max_ns,
+        max(wait_cpu_percent) as wait_cpu_percent, max(utilisation_percent) as utilisation_percent,
+        max(hold_mean_ns) as hold_mean_ns, max(hold_max_ns) as hold_max_ns
+    from locks semi join used_runs using (run) group by run, role, lock, type, call_site
+    order by run, wait_total_ns desc
+"""
+
+_SCHEDULING = f"""
+    with pooled as (
+        select option, role, sum(seconds) as seconds, sum(voluntary) as voluntary,
+            sum(involuntary) as involuntary, sum(migrations) as migrations,
+            merged(list(run_queue_histogram), any_value(file)) as run_queue,
+            merged(list(slice_histogram), any_value(file)) as slice,
+            merged(list(off_cpu_histogram), any_value(file)) as off_cpu
+        from (select *, {file_in("scheduling")} as file from scheduling join used_runs using (run))
+        group by option, role
+    )
+    select option, role, voluntary / seconds as voluntary_per_s, involuntary / seconds as involuntary_per_s,
+        migrations / seconds as migrations_per_s,
+        nullif(quantiles_ns(run_queue, [0.5, 0.99, 1], 'scheduling'), [0.0, 0, 0]) as run_queue_ns,
+        nullif(quantiles_ns(slice, [0.5, 0.99, 1], 'scheduling'), [0.0, 0, 0]) as slice_ns,
+        nullif(quantiles_ns(off_cpu, [0.5, 0.99, 1], 'scheduling'), [0.0, 0, 0]) as off_cpu_ns
+    from pooled order by option, role
+"""
+
+_OF_USED_RUNS = "select {0}.* from {0} semi join used_runs using (run) order by {1}"
+
+VIEWS = {
+    "readings": _READINGS,
+    "runs": "select run, option, block, slot, seconds from used_runs order by run",
+    "points": _POINTS,
+    "kinds": _KINDS,
+    "seconds": _SECONDS,
+    "latency": _LATENCY,
+    "clients": _OF_USED_RUNS.format("clients", "run, point, client"),
+    "rates": _RATES,
+    "gauges": _GAUGES,
+    "peaks": _PEAKS,
+    "silence": _SILENCE,
+    "redone": _REDONE,
+    "notices": "select run, code, text from notices order by run",
+    "latches": _LATCHES,
+    "latch_gets": _LATCH_GETS,
+    "holds": _HOLDS,
+    "claims": _OF_USED_RUNS.format("claims", "run, point"),
+    "functions": _FUNCTIONS,
+    "locks": _LOCKS,
+    "scheduling": _SCHEDULING,
+    "turns": _OF_USED_RUNS.format("turns", "start_ns, run"),
+    "rehearsal": "from rehearsal order by run",
+    "marks": _OF_USED_RUNS.format("marks", "run, execution"),
+    "host_load": _HOST_LOAD,
+    "scores": _OF_USED_RUNS.format("scores", "run, point, instance"),
+    "further_scores": _OF_USED_RUNS.format("further_scores", "run, point, instance"),
+}
+
+
+def add_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A connection that finds the views before the tables of the bundle; made anew. Raises duckdb.Error."""
+    connection.execute("drop schema if exists measured cascade; create schema measured")
+    for name, query in VIEWS.items():
+        connection.execute(f"create table measured.{name} as {query}")
+    # a sum, where no value is lacking; a ratio, where there is something to divide by
+    connection.execute("create macro measured.whole(x) as if(count(x) = count(*), sum(x), null)")
+    connection.execute("create macro measured.ratio(above, below) as above / nullif(below, 0)")
+    found = connection.cursor()
+    found.execute("set search_path = 'measured,main'")
+    return found
+
+
+def renamed(tables: duckdb.DuckDBPyConnection, names: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """The views, their options under other names."""
+    (schema,) = tables.execute("select current_schema()").fetchone() or ("measured",)
+    found = tables.cursor()
+    found.execute(f"drop schema if exists {schema}_renamed cascade; create schema {schema}_renamed")
+    found.execute(f"set search_path = '{schema},measured,main'")
+    own = "coalesce(map($theirs::VARCHAR[], $ours::VARCHAR[])[option], option) as option"
+    given = {"theirs": list(names), "ours": list(names.values())}
+    for view in ("runs", "points", "rehearsal", "scheduling"):
+        copied = f"select * replace ({own}) from {view}"
+        found.execute(f"create table {schema}_renamed.{view} as {copied}", given)
+    found.execute(f"set search_path = '{schema}_renamed,{schema},measured,main'")
+    return found

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.bundle.evidence.queries import POINTS, RATES, READINGS
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.columns import Columns
 
-_COUNTERS = f"""
-    with rates as ({RATES}), points as ({POINTS}), most as (select max(clients) as clients from points)
-    select u.option, p.clients, r.monitor, r.entity as series, r.metric as counter,
+_COUNTERS = """
+    with most as (select max(clients) as clients from points)
+    select p.option, p.clients, r.monitor, r.entity as series, r.metric as counter,
         median(r.rate_per_s) as per_s, median(r.rate_per_s * p.seconds / nullif(p.transactions, 0)) as per_txn
-    from rates r join points p using (run, point) join used_runs u using (run) join most using (clients)
+    from rates r join points p using (run, point) join most using (clients)
     where list_contains($monitors, r.monitor) and r.rate_per_s > 0
-    group by all order by r.monitor, r.metric, per_s desc, u.option
+    group by all order by r.monitor, r.metric, per_s desc, p.option
 """
 
 
@@ -22,7 +21,6 @@ def counters(bundle: Bundle) -> Columns:
     """At the most clients, medians over runs; a counter that did not grow is left out."""
     if not (names := list(bundle.study.sql_monitors)):
         return {}
-    bundle.duckdb.execute(READINGS)
     found = bundle.columns(_COUNTERS, {"monitors": names})
     declared = {(name, one.name): one for name in names for one in bundle.declared.get(name, ())}
     keys = zip(found["monitor"].tolist(), found["counter"].tolist(), strict=True)

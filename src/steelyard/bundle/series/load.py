@@ -68,7 +68,7 @@ _CPU = """
 """
 
 # summarised as the analysis estimates: geometric mean over runs and points, mean where zeros occur
-_MEAN = "case when min({x}) > 0 then exp(avg(ln(nullif({x}, 0)))) else avg({x}) end"
+MEAN = "case when min({x}) > 0 then exp(avg(ln(nullif({x}, 0)))) else avg({x}) end"
 
 _STATEMENTS = f"""
     with chosen as (select * from measures join used_runs using (run) where list_contains($runs, run)),
@@ -80,12 +80,12 @@ _STATEMENTS = f"""
         select option, statement, coalesce(count, 0) * 1e9 / (end_ns - start_ns) as rate
         from chosen join known using (option) left join counts using (run, point, statement)
     )
-    select option, statement, {_MEAN.format(x="rate")} as per_s
+    select option, statement, {MEAN.format(x="rate")} as per_s
     from rates group by option, statement order by option, statement
 """
 
 _CLIENTS = f"""
-    select u.option, p.clients, c.client, {_MEAN.format(x="c.transactions")} as transactions
+    select u.option, p.clients, c.client, {MEAN.format(x="c.transactions")} as transactions
     from clients c join used_runs u using (run) join phases p
         on p.run = c.run and p.point = c.point and p.phase = 'measure'
     where list_contains($runs, c.run)
@@ -93,7 +93,7 @@ _CLIENTS = f"""
 """
 
 _COPIES = f"""
-    select u.option, p.clients, s.instance as client, {_MEAN.format(x="s.score")} as transactions
+    select u.option, p.clients, s.instance as client, {MEAN.format(x="s.score")} as transactions
     from scores s join used_runs u using (run) join phases p
         on p.run = s.run and p.point = s.point and p.phase = 'measure'
     where list_contains($runs, s.run)

@@ -46,7 +46,8 @@ def readable(path: Path, place: Place | None = None) -> Generator[None]:
     try:
         yield
     except duckdb.Error as error:
-        text = str(error).partition("\n")[0]
+        # an error of a function of ours is that of its file
+        text = str(error).partition("\n")[0].rpartition("InputError: ")[2]
         scarce = isinstance(error, duckdb.OutOfMemoryException)
         raise InputError(
             f"{path}: its tables cannot be read: {place.named(text) if place else text}",

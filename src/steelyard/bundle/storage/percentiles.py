@@ -6,12 +6,13 @@ from typing import Any
 
 import duckdb
 
-from steelyard.bundle.evidence.histograms import quantiles, summary
+from steelyard.bundle.evidence.histograms import add_functions, quantiles, summary
 from steelyard.run_tables.derived import PERCENTILES, QUANTILES
 
 
 def add_percentiles(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds the view, and the function latency_ns(histogram) with its values. Raises duckdb.Error."""
+    add_functions(connection)
     untyped: Any = connection
     untyped.create_function("latency_ns", _latency_ns, ["BLOB"], "DOUBLE[]")
     names = [column.name for column in PERCENTILES.columns[4:]]

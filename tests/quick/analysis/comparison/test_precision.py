@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.comparison.precision import levels
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.turns import turn_notices
@@ -28,7 +27,9 @@ def in_turns(
     evidence = evidence_of(study, {"a": Truth(), "b": Truth()}, blocks=blocks)
     run_of = {
         (str(option), int(block)): int(run)
-        for run, option, block in zip(*(evidence.runs[n] for n in ("run", "option", "block")), strict=True)
+        for run, option, block in zip(
+            *(evidence.view("runs")[n] for n in ("run", "option", "block")), strict=True
+        )
     }
     rows: list[tuple[Any, ...]] = []
     for block in range(1, blocks + 1):
@@ -47,7 +48,7 @@ def in_turns(
                         rows.append((run_of[option, block], 0, deal, number, place, clock, *done))
                         before = option
     turns = {name: np.asarray(values) for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
-    return replace(evidence, turns=turns)
+    return changed(evidence, turns=turns)
 
 
 def test_scatter_is_found_at_the_level_where_it_was_put() -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL, locks
 from steelyard.analysis.kernel.profile import profile, profile_reasons, transactions_of
-from steelyard.bundle.evidence.evidence import Columns, Evidence, Probed
+from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.importing import write_published
@@ -49,16 +48,20 @@ def profiled(evidence: Evidence, samples: dict[str, dict[str, float]], noise: fl
     chance = np.random.default_rng(3)
     rows = [
         (run, "server", function, round(mean * (1 + noise * chance.standard_normal())))
-        for run, option in zip(evidence.runs["run"], evidence.runs["option"], strict=True)
+        for run, option in zip(evidence.view("runs")["run"], evidence.view("runs")["option"], strict=True)
         for function, mean in samples[str(option)].items()
     ]
-    return replace(evidence, probed=Probed(columns(("run", "role", "function", "samples"), rows)))
+    return changed(evidence, functions=columns(("run", "role", "function", "samples"), rows))
 
 
 def test_a_sample_stands_for_its_period_of_cpu_time() -> None:
     evidence = profiled(two_options(), {"A": {"parse": 30, "run_[k]": 90}, "B": {"parse": 30}})
     work = transactions_of(evidence)
-    mine = [run for run, o in zip(evidence.runs["run"], evidence.runs["option"], strict=True) if o == "A"]
+    mine = [
+        run
+        for run, o in zip(evidence.view("runs")["run"], evidence.view("runs")["option"], strict=True)
+        if o == "A"
+    ]
     rows = {row.function: row for row in profile(evidence) if row.option == "A"}
     assert rows["run"].in_kernel and rows["run"].share == pytest.approx(0.75)
     assert rows["parse"].samples == 30 * BLOCKS
@@ -88,10 +91,10 @@ def test_no_function_is_named_for_few_samples_or_chance(mean: float) -> None:
 
 def waited(*rows: Sequence[Any]) -> Evidence:
     evidence = two_options()
-    run = int(evidence.runs["run"][0])
+    run = int(evidence.view("runs")["run"][0])
     table = columns(LOCK, [(run, *row) for row in rows])
     unknown = {name: np.full(len(rows), np.nan) for name in UNKNOWN}
-    return replace(evidence, probed=Probed(locks={**table, **unknown}, cpus=2))
+    return changed(evidence, locks={**table, **unknown}, probed_cpus=2)
 
 
 def test_call_sites_add_up_to_their_lock_and_locks_to_the_total() -> None:
@@ -112,7 +115,7 @@ def test_call_sites_add_up_to_their_lock_and_locks_to_the_total() -> None:
     # who sleeps burns no CPU: only the spinlock's 600 ns are CPU time
     assert mutex.cpu_percent is None
     assert total.cpu_percent == pytest.approx(
-        100 * 600e-9 / (2 * float(evidence.points["seconds"][0])), rel=1e-6
+        100 * 600e-9 / (2 * float(evidence.view("points")["seconds"][0])), rel=1e-6
     )
 
 

@@ -1,8 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 
-from evidence import Truth, evidence_of, study_of, without_rows
+from evidence import Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.bundle.evidence.evidence import Evidence
 
@@ -24,5 +22,8 @@ def test_of_transactions_the_headlines_are_throughput_cpu_and_latency():
 
 
 def test_a_metric_that_was_not_measured_has_no_role():
-    bare = replace(EVIDENCE, rates=without_rows(EVIDENCE.rates, np.zeros(len(EVIDENCE.rates["run"]), bool)))
+    bare = changed(
+        EVIDENCE,
+        rates=without_rows(EVIDENCE.view("rates"), np.zeros(len(EVIDENCE.view("rates")["run"]), bool)),
+    )
     assert "cpu" not in roles(bare)

@@ -1,9 +1,7 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, measures_of, study_of, without_rows
+from evidence import Truth, changed, evidence_of, measures_of, study_of, without_rows
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.stopping import narrow_enough, widest_half_width_percent
 from steelyard.analysis.judge import judge
@@ -38,26 +36,24 @@ def test_there_is_one_row_a_run_and_point():
 
 def test_a_run_without_transactions_has_no_cost_rather_than_an_infinite_one():
     evidence = evidence_of(STUDY, {"A": Truth(), "B": Truth()})
-    points = {**evidence.points, "transactions": np.zeros(12)}
-    found = compute_run_metrics(replace(evidence, points=points))
+    points = {**evidence.view("points"), "transactions": np.zeros(12)}
+    found = compute_run_metrics(changed(evidence, points=points))
     assert np.isnan(found.values["server_cpu_us_per_txn"]).all()
 
 
 def test_what_was_not_measured_is_nan_and_no_metric():
     evidence = evidence_of(STUDY, {"A": Truth(), "B": Truth()})
-    nothing = without_rows(evidence.rates, np.zeros(len(evidence.rates["run"]), dtype=bool))
-    found = compute_run_metrics(replace(evidence, rates=nothing))
+    nothing = without_rows(evidence.view("rates"), np.zeros(len(evidence.view("rates")["run"]), dtype=bool))
+    found = compute_run_metrics(changed(evidence, rates=nothing))
     assert {m.name for m in found.metrics} == {"throughput_per_s", "p50_ns", "p95_ns", "p99_ns"}
     assert np.isnan(found.values["server_cpu_us_per_txn"]).all()
 
 
 def test_a_bundle_without_any_monitor_is_judged_by_throughput_alone():
     evidence = evidence_of(STUDY, {"A": Truth(), "B": Truth(throughput_per_s=12_000)})
-    bare = {
-        name: {column: np.array([]) for column in getattr(evidence, name)}
-        for name in ("latency", "clients", "rates", "gauges", "silence", "seconds")
-    }
-    assert judge(replace(evidence, **bare)).verdict.winner == "B"
+    monitored = ("latency", "clients", "rates", "gauges", "silence", "seconds")
+    bare = {name: without_rows(evidence.view(name), np.array([], dtype=int)) for name in monitored}
+    assert judge(changed(evidence, **bare)).verdict.winner == "B"
 
 
 def test_an_estimate_is_the_geometric_mean_with_its_own_interval():

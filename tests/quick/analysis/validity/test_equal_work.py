@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.work import Difference
 from steelyard.analysis.validity.equal_work import equal_work
@@ -38,7 +37,7 @@ def evidence(
     found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth(throughput_per_s=15_000.0)}, blocks=blocks)
     runs = {
         (o, b): r
-        for r, o, b in zip(*(found.runs[n].tolist() for n in ("run", "option", "block")), strict=True)
+        for r, o, b in zip(*(found.view("runs")[n].tolist() for n in ("run", "option", "block")), strict=True)
     }
     marks = [
         {"run": runs[option, block], "statement": "look", "execution": end, "clients": CLIENTS,
@@ -53,8 +52,12 @@ def evidence(
         for option, answer in (answers or {"A": "", "B": ""}).items()
     ]  # fmt: skip
     work += [{**work[0], "step": "write"}] if writes else []
-    points = {**found.points, "errors": found.points["errors"] + 1} if errors else found.points
-    return replace(found, marks=table(marks), rehearsal=table(work), points=points)
+    points = (
+        {**found.view("points"), "errors": found.view("points")["errors"] + 1}
+        if errors
+        else found.view("points")
+    )
+    return changed(found, marks=table(marks), rehearsal=table(work), points=points)
 
 
 def same(rows: float = 1.0, empty: float = 0.0, ends: Sequence[int] = ENDS) -> list[tuple[int, int]]:
@@ -95,9 +98,10 @@ def test_a_transaction_that_writes_other_rows_is_other_work() -> None:
         for option, answer, rows in (("A", "", 2.0), ("B", "rows", 1.0))
     ]  # fmt: skip
     rehearsal = {
-        name: np.append(column, [row[name] for row in written]) for name, column in found.rehearsal.items()
+        name: np.append(column, [row.get(name) for row in written])
+        for name, column in found.view("rehearsal").items()
     }
-    (one,) = differences(replace(found, rehearsal=rehearsal))
+    (one,) = differences(changed(found, rehearsal=rehearsal))
     assert (one.how, one.statement, one.rows, one.baseline_rows) == ("writes", "pay", 1, 2)
 
 
@@ -176,5 +180,5 @@ def test_blocks_together_show_what_none_shows_alone() -> None:
 
 def test_a_bundle_without_counts_says_so() -> None:
     found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth()})
-    marks = {name: column[:0] for name, column in found.marks.items()}
-    assert [notice.code for notice in equal_work(replace(found, marks=marks)).notices] == ["work-not-checked"]
+    marks = {name: column[:0] for name, column in found.view("marks").items()}
+    assert [notice.code for notice in equal_work(changed(found, marks=marks)).notices] == ["work-not-checked"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
@@ -31,9 +29,9 @@ def two_statements(found: Evidence) -> Evidence:
         name: np.concatenate([values, values, values]) if name != "statement" else np.concatenate(
             [values, np.full(len(values), "insert"), np.full(len(values), "select")]
         )
-        for name, values in found.latency.items()
+        for name, values in found.view("latency").items()
     }  # fmt: skip
-    return replace(found, latency=more)
+    return changed(found, latency=more)
 
 
 def test_log_per_transaction_is_explained_where_the_pace_differs_with_its_full_page_images() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evidence import Gauge, Truth, evidence_of, study_of, without_rows
+from evidence import Gauge, Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
@@ -131,7 +131,9 @@ def test_a_monitor_that_falls_silent_while_work_goes_on_is_named():
 
 def test_a_monitor_that_stops_with_the_work_is_not_silent():
     evidence = of_b(Truth(), silent_after_s={"host": 4.5})
-    stopped = replace(evidence, seconds=without_rows(evidence.seconds, evidence.seconds["second"] < 5))
+    stopped = changed(
+        evidence, seconds=without_rows(evidence.view("seconds"), evidence.view("seconds")["second"] < 5)
+    )
     assert harness(stopped) == []
 
 
@@ -197,10 +199,10 @@ def test_throughput_that_falls_within_runs_is_told():
 
 def test_a_last_second_cut_short_is_no_drift():
     evidence = of_b(Truth())
-    last = evidence.seconds["second"] == 9
-    cut = {**evidence.seconds, "count": np.where(last, 0.4, 1.0) * evidence.seconds["count"]}
-    points = {**evidence.points, "seconds": np.full(len(evidence.points["run"]), 9.4)}
-    assert steadiness(replace(evidence, seconds=cut, points=points)) == []
+    last = evidence.view("seconds")["second"] == 9
+    cut = {**evidence.view("seconds"), "count": np.where(last, 0.4, 1.0) * evidence.view("seconds")["count"]}
+    points = {**evidence.view("points"), "seconds": np.full(len(evidence.view("points")["run"]), 9.4)}
+    assert steadiness(changed(evidence, seconds=cut, points=points)) == []
 
 
 def test_drift_over_the_study_is_told_with_its_size():
@@ -261,15 +263,15 @@ def test_what_the_lab_wrote_is_passed_on_once_with_its_runs():
     text = "nothing to read"
     evidence = of_b(Truth(), notices=[(1, "monitor-unavailable", text), (2, "monitor-unavailable", text)])
     (notice,) = judge(evidence).notices
-    runs = len(evidence.runs["run"])
+    runs = len(evidence.view("runs")["run"])
     assert notice == Notice("monitor-unavailable", text, "", (1, 2), f"2 of {runs} runs")
-    everywhere = [(run, "monitor-unavailable", text) for run in evidence.runs["run"].tolist()]
+    everywhere = [(run, "monitor-unavailable", text) for run in evidence.view("runs")["run"].tolist()]
     (notice,) = judge(of_b(Truth(), notices=everywhere)).notices
     assert (notice.subject, notice.detail) == ("", "")
 
 
 def test_a_notice_of_some_runs_of_one_option_names_it_and_them():
-    runs = of_b(Truth()).runs
+    runs = of_b(Truth()).view("runs")
     ours = [run for run, option in zip(runs["run"].tolist(), runs["option"], strict=True) if option == "B"]
     (notice,) = judge(of_b(Truth(), notices=[(ours[1], "probe-lost", "lost")])).notices
     assert (notice.subject, notice.detail) == ("B", f"run {ours[1]}")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence import Gauge, Truth, evidence_of, study_of
+from evidence import Gauge, Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.verdict.findings import names
@@ -146,16 +146,21 @@ def test_no_difference_over_all_load_points_is_not_said_of_each_of_them() -> Non
     # equal by one load point, far apart by the other
     factor = [
         (wild[block] if clients == 1 else 1.4) if option == "B" else 1.0
-        for run, clients in zip(found.points["run"].tolist(), found.points["clients"].tolist(), strict=True)
+        for run, clients in zip(
+            found.view("points")["run"].tolist(), found.view("points")["clients"].tolist(), strict=True
+        )
         for option, block in [
             (
-                str(found.runs["option"][found.runs["run"] == run][0]),
-                int(found.runs["block"][found.runs["run"] == run][0]),
+                str(found.view("runs")["option"][found.view("runs")["run"] == run][0]),
+                int(found.view("runs")["block"][found.view("runs")["run"] == run][0]),
             )
         ]
     ]
-    points = {**found.points, "transactions": found.points["transactions"] * np.asarray(factor)}
-    said = judge(replace(found, points=points)).verdict
+    points = {
+        **found.view("points"),
+        "transactions": found.view("points")["transactions"] * np.asarray(factor),
+    }
+    said = judge(changed(found, points=points)).verdict
     assert said.headline.endswith("no difference is shown over 1 to 8 clients together."), said
     assert [reason for reason in said.reasons if "at 8 better: B" in reason]
     obeys(said)

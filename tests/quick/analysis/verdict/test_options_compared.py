@@ -1,12 +1,11 @@
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence import Truth, evidence_of, study_of
+from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.study.plan import options
@@ -186,12 +185,12 @@ def test_a_server_that_uses_no_cpu_under_one_option_still_gets_a_verdict():
 def test_what_failed_wholly_counts_as_failed():
     truth = {"A": Truth(), "B": Truth()}
     evidence = evidence_of(TWO, truth, noise=0.003)
-    mine = np.flatnonzero(evidence.runs["option"] == "B")[:2]
-    dead = np.isin(evidence.points["run"], evidence.runs["run"][mine])
-    points = dict(evidence.points)
+    mine = np.flatnonzero(evidence.view("runs")["option"] == "B")[:2]
+    dead = np.isin(evidence.view("points")["run"], evidence.view("runs")["run"][mine])
+    points = dict(evidence.view("points"))
     points["errors"] = np.where(dead, 1000, points["errors"])
     points["transactions"] = np.where(dead, 0, points["transactions"])
-    assert judge(replace(evidence, points=points)).verdict.consequence.startswith(
+    assert judge(changed(evidence, points=points)).verdict.consequence.startswith(
         "Failed transactions: B 33.3 %"
     )
 

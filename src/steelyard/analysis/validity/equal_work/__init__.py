@@ -53,7 +53,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     if evidence.study.subject.kind == "recording" or evidence.study.workload.load_keys() is None:
         return WorkCheck()
     rehearsed = _rehearsed(evidence)
-    if not rehearsed and not len(evidence.marks["run"]):
+    if not rehearsed and not len(evidence.view("marks")["run"]):
         text = "equal work was not checked: the bundle does not count the rows of statements"
         return WorkCheck(notices=(Notice("work-not-checked", text),))
     counts = counts_of(evidence, rehearsed)
@@ -86,17 +86,17 @@ def equal_work(evidence: Evidence) -> WorkCheck:
 
 def _rehearsed(evidence: Evidence) -> dict[tuple[str, str], str]:
     """The answer of the last rehearsal by statement and option."""
-    rows = table(evidence.rehearsal, "step", "statement", "option", "answer")
+    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "answer")
     return {(name, option): answer for step, name, option, answer in rows if step == "work"}
 
 
 def _plans(evidence: Evidence) -> dict[tuple[str, str], str]:
-    rows = table(evidence.rehearsal, "step", "statement", "option", "plan")
+    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "plan")
     return {(name, option): plan for step, name, option, plan in rows if step == "statement" and plan}
 
 
 def _in_rehearsal(evidence: Evidence) -> Iterator[Difference]:
-    rows = table(evidence.rehearsal, "step", "statement", "option", "rows", "draws", "answer")
+    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "rows", "draws", "answer")
     known = {(step, name, option): sums for step, name, option, *sums in rows if step in _STEPS}
     for (step, name, option), (of_option, draws, answer) in known.items():
         if answer in ("rows", "value", "error"):

@@ -57,12 +57,14 @@ def table(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
 
 def counts_of(evidence: Evidence, answers: Mapping[tuple[str, str], str]) -> Counts:
     """answers: of the rehearsal, by statement and option."""
-    runs = {run: (option, block) for run, option, block in table(evidence.runs, "run", "option", "block")}
-    writes = "write" in evidence.rehearsal["step"].tolist()
-    failing = {runs[run] for run, errors in table(evidence.points, "run", "errors") if errors}
+    runs = {
+        run: (option, block) for run, option, block in table(evidence.view("runs"), "run", "option", "block")
+    }
+    writes = "write" in evidence.view("rehearsal")["step"].tolist()
+    failing = {runs[run] for run, errors in table(evidence.view("points"), "run", "errors") if errors}
     marks: Marks = {}
     for run, name, execution, *sums in table(
-        evidence.marks, "run", "statement", "execution", "clients", "rows", "empty"
+        evidence.view("marks"), "run", "statement", "execution", "clients", "rows", "empty"
     ):
         option, block = runs[run]
         by_block = marks.setdefault(name, {}).setdefault(option, {})

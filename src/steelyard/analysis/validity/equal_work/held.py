@@ -14,7 +14,7 @@ def held(evidence: Evidence, counts: Counts, others: Set[str]) -> Mapping[str, s
     """By statement, in all options. others: statements with a difference."""
     if len(evidence.options) < 2:
         return {}
-    rows = table(evidence.rehearsal, "step", "statement", "answer", "draws")
+    rows = table(evidence.view("rehearsal"), "step", "statement", "answer", "draws")
     rehearsed = {name: (answer, int(n)) for step, name, answer, n in rows if step == "work"}
     found = dict[str, str]()
     for name in sorted({*rehearsed, *(name for name, _ in counts.beside)} - others):
