@@ -224,7 +224,9 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
         if found := disturbed(side.evidence).found:
             runs = tuple(sorted(found))
             text = f"{side.name}: disturbed, the result is uncertain: {count(len(runs), 'run')}"
-            text += f" of {len(side.evidence.rows('from runs'))} ({listed([str(run) for run in runs], most=12)})"
+            text += (
+                f" of {len(side.evidence.rows('from runs'))} ({listed([str(run) for run in runs], most=12)})"
+            )
             worst = max(found, key=lambda run: found[run].share)
             sentence = found[worst].sentence(side.evidence.study.workload.WHO, f"in run {worst}")
             yield Notice("disturbed", f"{text}: {sentence}", runs=runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -51,7 +52,7 @@ class LockRow:
 class SchedulingRow:
     """How the scheduler treated the threads of a role, in a diagnostic phase.
 
-    Each tuple: median, 99th percentile, most; None where nothing of the kind was seen. off_cpu: from a
+    Each of three: median, 99th percentile, most; None where nothing of the kind was seen. off_cpu: from a
     voluntary switch to running again.
     """
 
@@ -60,6 +61,6 @@ class SchedulingRow:
     voluntary_per_s: float
     involuntary_per_s: float
     migrations_per_s: float
-    run_queue_ns: tuple[float, float, float] | None
-    slice_ns: tuple[float, float, float] | None
-    off_cpu_ns: tuple[float, float, float] | None
+    run_queue_ns: Sequence[float] | None
+    slice_ns: Sequence[float] | None
+    off_cpu_ns: Sequence[float] | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
@@ -53,5 +55,5 @@ def figure(presented: Presented) -> Figure | None:
     )
 
 
-def _three(values: tuple[float, float, float] | None) -> str:
+def _three(values: Sequence[float] | None) -> str:
     return fmt.MISSING if values is None else ", ".join(fmt.quantity(value, "ns") for value in values)
