@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -61,6 +60,6 @@ class SchedulingRow:
     voluntary_per_s: float
     involuntary_per_s: float
     migrations_per_s: float
-    run_queue_ns: Sequence[float] | None
-    slice_ns: Sequence[float] | None
-    off_cpu_ns: Sequence[float] | None
+    run_queue_ns: list[float] | None
+    slice_ns: list[float] | None
+    off_cpu_ns: list[float] | None

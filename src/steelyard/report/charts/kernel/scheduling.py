@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
@@ -55,5 +53,5 @@ def figure(presented: Presented) -> Figure | None:
     )
 
 
-def _three(values: Sequence[float] | None) -> str:
+def _three(values: list[float] | None) -> str:
     return fmt.MISSING if values is None else ", ".join(fmt.quantity(value, "ns") for value in values)
