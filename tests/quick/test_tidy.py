@@ -132,10 +132,10 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells histograms mean model packed rows samples
+        cells clocks histograms mean model packed rows samples
         probes source
         described report rulers schedule
-        csv_tables text_columns events placed
+        columns csv_tables text_columns events lines placed
         formats
         derived_study filing merge notices readings registry
         runs table_files tables_of_run

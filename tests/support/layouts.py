@@ -629,6 +629,7 @@ GO_TPC = """\
 Finished
 [Summary] NEW_ORDER - Takes(s): 60.0, Count: 1200, TPM: 1200.1, Sum(ms): 6000.0, Avg(ms): 5.0, 50th(ms): 4.7, 99th(ms): 13.1, Max(ms): 52.4
 [Summary] NEW_ORDER_ERR - Takes(s): 60.0, Count: 3, TPM: 3.0, Sum(ms): 6.0, Avg(ms): 2.0, 50th(ms): 2.1, 99th(ms): 2.1, Max(ms): 2.1
+[Summary] PAYMENT - Takes(s): 60.0, Count: 1470, TPM: 1470.2, Sum(ms): 2940.0, Avg(ms): 2.0, 50th(ms): 1.9, 99th(ms): 8.1, Max(ms): 12.4
 tpmC: 1200.1, tpmTotal: 2670.3, efficiency: 93.6%
 """
 

@@ -97,6 +97,5 @@ def time_ns(text: str) -> float | None:
 
 def has_decimal_commas(head: str) -> bool:
     """Whether a text writes 12,5 for 12.5: such cells occur, and none with a decimal point."""
-    return bool(re.search(r"(?<![\d,.])\d+,\d{1,2}(?![\d,.])", head)) and not re.search(
-        r"(?<![\d.,])\d+\.\d+(?![\d.])", head
-    )
+    points, commas = (rf"(?<!\S)\d+{mark}\d+(?!\S)" for mark in (r"\.", ","))
+    return bool(re.search(commas, head)) and not re.search(points, head)

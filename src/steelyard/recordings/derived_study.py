@@ -21,7 +21,7 @@ def derived_study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequen
     """Keys of a study file of kind `recording`. Raises InputError for a figure in two units."""
     labels = list(dict.fromkeys(run.option for run in runs))
     figures = _common_figures(runs)
-    worked = all(any(report.work for report in run.reports) for run in runs)
+    worked = all(any(report.work and report.work.foots for report in run.reports) for run in runs)
     known = any(n for run in runs for n, _ in run.points)
     words = schedule.workload.model_dump(exclude_none=True)
     workload: dict[str, Any] = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}

@@ -20,6 +20,13 @@ from steelyard.study.errors import InputError, brief
 Relation = Callable[[Path], str]
 _MEMORY = "300MB"
 _TICK_S = 0.5
+# what became of a transaction, and why it does not count
+_STATES = {
+    "done": "",
+    "failed": "",
+    "skipped": "transactions were skipped",
+    "sum": "rows are sums of other rows",
+}
 # latencies are grouped by their 11 leading bits, as histograms of three digits do
 _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
 
@@ -31,7 +38,7 @@ def lines_of(path: Path, delimiter: str, columns: Mapping[str, str], header: boo
     file = str(path).replace("'", "''")
     return (
         f"read_csv('{file}', delim = '{delimiter}', header = {header}, auto_detect = false,"
-        f" quote = '{quote}', escape = '{quote}', null_padding = true, store_rejects = true,"
+        f" quote = '{quote}', escape = '{quote}', null_padding = {not quote}, store_rejects = true,"
         " rejects_limit = 1000,"
         f" compression = '{packed}', columns = {{{names}}})"
     )
@@ -41,20 +48,21 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
     """Fills a report with the work of a file.
 
     relation: table function for a path. query: selects from `raw`, which is the relation: end_us (of the
-    epoch), us (latency), client, state (`done`, `failed`, `skipped`; NULL: not understood). Raises InputError
+    epoch), us (latency), client, state (of _STATES; NULL: not understood). Raises InputError
     for what DuckDB cannot read.
     """
     try:
         with readable(source) as path:
             _counted(source, report, relation(path), query)
     except duckdb.Error as error:
-        raise InputError(f"{source.path}: cannot be read: {brief(str(error), 200)}") from None
+        text = brief(str(error).partition("\n")[0], 200)
+        raise InputError(f"{source.path}: cannot be read: {text}") from None
 
 
 @contextmanager
 def readable(source: Source) -> Generator[Path]:
-    """The file itself; a copy of its lines if it was cut off, which DuckDB refuses."""
-    if not is_cut_off(source.path):
+    """The file itself; a copy of its lines if it is a section, or cut off, which DuckDB refuses."""
+    if source.inner is None and not is_cut_off(source.path):
         yield source.path
         return
     with NamedTemporaryFile("w", prefix="steelyard-import-", suffix=".txt", encoding="utf-8") as copy:
@@ -131,7 +139,7 @@ def _skipped(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
 
 def _fill(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     ends = connection.execute(
-        "select min(first_us), max(last_us), count(distinct client) from clients"
+        "select min(first_us), max(last_us), count(distinct client) from clients where state <> 'sum'"
     ).fetchone()
     if not ends or ends[0] is None:
         return
@@ -147,11 +155,10 @@ def _fill(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     start = first_us // 1_000_000
     by_second = tuple((int(s) - start, int(done), int(failed)) for s, done, failed in seconds)
     report.work = Work(sum(d for _, d, _ in by_second), sum(f for _, _, f in by_second), by_second, detail=3)
-    skipped = connection.execute("select coalesce(sum(n), 0) from seconds where state = 'skipped'").fetchone()
-    if skipped and skipped[0]:
-        report.notices.append(
-            ("skipped", f"{int(skipped[0]):,} transactions were skipped, and are not counted")
-        )
+    states = "select state, sum(n)::bigint from seconds group by state order by state"
+    for state, number in connection.execute(states).fetchall():
+        if text := _STATES[state]:
+            report.notices.append((state, f"{number:,} {text}, and are not counted"))
     _latency(report, connection)
     _clients(report, connection)
 

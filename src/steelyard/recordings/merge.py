@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
@@ -29,7 +30,7 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
         return reports[0]
     first = reports[0]
     began = min((r.began for r in reports if r.began), key=lambda at: at.replace(tzinfo=None), default=None)
-    found = Report(first.format, first.place, first.server, began, clients=first.clients)
+    found = Report(first.place, first.format, first.server, began, clients=first.clients)
     lengths = [r.seconds for r in reports if r.seconds]
     found.seconds = (_span(reports) if side_by_side else sum(lengths)) or None
     found.facts = {name: text for r in reports for name, text in r.facts.items()}
@@ -111,22 +112,26 @@ def _work(reports: Sequence[Report], began: Any) -> Work | None:
         tuple((second, done, failed) for second, (done, failed) in sorted(seconds.items())),
         max(work.detail for _, work in works),
         works[0][1].driver,
+        all(work.foots for _, work in works),
     )
 
 
 def _figures(reports: Sequence[Report], into: Report) -> list[Figure]:
-    found: dict[str, list[tuple[float, Figure]]] = {}
+    found: dict[str, list[tuple[Report, Figure]]] = {}
     for r in reports:
         for figure in r.figures:
-            found.setdefault(figure.name, []).append((r.seconds or 1.0, figure))
+            found.setdefault(figure.name, []).append((r, figure))
     kept: list[Figure] = []
     for name, several in found.items():
         figure = several[0][1]
-        if len(several) == 1 and len(reports) == 1:
-            kept.append(figure)
-        elif figure.pooled:
+        values = [f.value for _, f in several]
+        by_work = [r.work.transactions if r.work else 0 for r, _ in several]
+        weights = by_work if figure.pools == "work" else [r.seconds or 1.0 for r, _ in several]
+        if figure.pools in ("max", "min"):
+            kept.append(replace(figure, value=max(values) if figure.pools == "max" else min(values)))
+        elif figure.pools == "no" or not sum(weights):
             into.notices.append(("not-pooled", f"{name} of several intervals cannot be pooled: left out"))
         else:
-            mean = sum(w * f.value for w, f in several) / sum(w for w, _ in several)
-            kept.append(Figure(name, mean, figure.unit, figure.better))
+            mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+            kept.append(replace(figure, value=mean))
     return kept

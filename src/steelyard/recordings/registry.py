@@ -77,8 +77,11 @@ def _reports(part: Source, names: Sequence[str]) -> list[Report]:
 
 def _read(part: Source, name: str) -> list[Report]:
     try:
-        return known_formats()[name].read(part)
+        found = known_formats()[name].read(part)
     except (ValueError, OverflowError, RecursionError) as error:
         raise InputError(
             f"{part.path}: damaged, as {name}: {brief(str(error), 80)}", "mend or remove that line"
         ) from None
+    for report in found:
+        report.format = name
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
@@ -10,21 +10,25 @@ from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
 
 _DAY_S = 86_400
+# a mean is rounded, and its clients begin and end at their own times
+_CLOSED_LOOP_SLACK = 0.02
 Better = Literal["higher", "lower", "neither"]
+Pools = Literal["time", "work", "max", "min", "no"]
 
 
 @dataclass(frozen=True)
 class Figure:
     """One number of a report. unit: as the report gives it; '': a number of things.
 
-    pooled: a percentile, a maximum: of several intervals it cannot be computed, and is not averaged.
+    pools: how one figure of several intervals is formed: a mean weighted by their length or their work, the
+    largest, the smallest; or not at all, as of a percentile.
     """
 
     name: str
     value: float
     unit: str
     better: Better = "neither"
-    pooled: bool = False
+    pools: Pools = "time"
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Work:
     """What was done in the interval. by_second: number of the second, done, failed; empty where unknown.
 
     detail: of two reports on the same run the one with more detail counts. driver: counted by the clients,
-    not by the server.
+    not by the server. foots: it agrees with the other figures of its file; else it is no throughput.
     """
 
     transactions: int
@@ -40,19 +44,21 @@ class Work:
     by_second: tuple[tuple[int, int, int], ...] = ()
     detail: int = 0
     driver: bool = True
+    foots: bool = True
 
 
 @dataclass
 class Report:
-    """One report. place: file and line of its beginning. server: its name, '' where it gives none.
+    """One report. place: file and line of its beginning. format: its name, which the registry gives.
 
-    began: by the clock of its machine, with a zone where it tells one. seconds: length of the interval.
+    server: its name, '' where it gives none. began: by the clock of its machine, with a zone where it tells
+    one. seconds: length of the interval.
     rows: values of rows by table of the bundle, without `point`. facts: name and value, for the report.
     notices: code and text.
     """
 
-    format: str
     place: str
+    format: str = ""
     server: str = ""
     began: datetime | None = None
     seconds: float | None = None
@@ -78,11 +84,29 @@ class Report:
         return self.began + timedelta(seconds=self.seconds)
 
     def figure(
-        self, name: str, value: float | None, unit: str, better: Better = "neither", pooled: bool = False
+        self, name: str, value: float | None, unit: str, better: Better = "neither", pools: Pools = "time"
     ) -> None:
         """Adds a figure; none where the value is None."""
         if value is not None:
-            self.figures.append(Figure(name, value, unit, better, pooled))
+            self.figures.append(Figure(name, value, unit, better, pools))
+
+    def value(self, name: str) -> float | None:
+        """The value of a figure."""
+        return next((figure.value for figure in self.figures if figure.name == name), None)
+
+    def foot(self, said: str, stated: float, formed: float, slack: float) -> None:
+        """Says that figures of a file disagree. slack: the largest difference, as a share, that is none."""
+        if abs(stated - formed) > slack * max(abs(stated), abs(formed)):
+            self.notices.append(("does-not-foot", f"figures disagree: the file states {said}"))
+            self.work = self.work and replace(self.work, foots=False)
+
+    def foot_clients(self) -> None:
+        """Says that the latencies of a closed loop, where each client waits for its own, exceed its time."""
+        mean_ms, clients, seconds = self.value("latency_mean"), self.clients, self.seconds
+        if mean_ms and clients and seconds and self.work:
+            done, most_ms = self.work.transactions, clients * seconds * 1e3
+            said = f"{done:,} of {mean_ms:g} ms by {clients} clients in {seconds:g} s"
+            self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK)
 
     def row(self, table: str, **values: Any) -> None:
         """Adds a row of a table of the bundle."""

@@ -199,7 +199,7 @@ def _during(report: Report, run: PlacedRun) -> Report | None:
     if not inside:
         return None
     whole = len(inside) == len(report.samples)
-    part = Report(report.format, report.place, report.server, run.began, run.seconds)
+    part = Report(report.place, report.format, report.server, run.began, run.seconds)
     part.samples = inside
     inside.later(shift)
     part.facts, part.notices = report.facts, list(report.notices)

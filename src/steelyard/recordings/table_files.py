@@ -88,7 +88,7 @@ def _report(
     clients = int(_number(row[table.clients]) or 0) if table.clients else None
     if clients is not None and not 1 <= clients <= 10_000:
         raise ValueError(f"{clients} clients")
-    report = Report("tables/results", f"{place}: row {line}", clients=clients)
+    report = Report(f"{place}: row {line}", "tables/results", clients=clients)
     report.seconds = _number(row[table.seconds]) if table.seconds else None
     for metric in table.metrics:
         value = _number(row[metric.column])

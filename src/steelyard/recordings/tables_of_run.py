@@ -76,7 +76,7 @@ def _axis(run: PlacedRun) -> list[tuple[int | None, _Placed]]:
         longest = max((float(r.samples.at_s.max()) for r in run.others if r.samples), default=0.0)
         length = min(run.seconds or longest + 1.0, _SECONDS_MAX)
         clients = next((r.clients for r in run.others if r.clients), None)
-        return [(clients, _Placed(Report("", run.reports[0].place), 0.0, length))]
+        return [(clients, _Placed(Report(run.reports[0].place), 0.0, length))]
     found: list[tuple[int | None, _Placed]] = []
     at = 0.0
     for n, (report,) in run.points:
@@ -92,7 +92,7 @@ def _axis(run: PlacedRun) -> list[tuple[int | None, _Placed]]:
 
 
 def _throughput(rows: Rows, point: int, report: Report) -> None:
-    if report.work is None:
+    if report.work is None or not report.work.foots:
         return
     if not report.work.by_second:
         rows.add(

@@ -65,6 +65,7 @@ def pgbench(transactions: int, clients: int = 4) -> str:
         PGBENCH.replace("processed: 1000", f"processed: {transactions}")
         .replace("tps = 500.0", f"tps = {transactions / 2:.1f}")
         .replace("clients: 4", f"clients: {clients}")
+        .replace("average = 7.750", f"average = {clients * 2000 / transactions:.3f}")
     )
 
 

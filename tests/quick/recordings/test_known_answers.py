@@ -314,7 +314,7 @@ def test_mpstat_by_cpu(one: One) -> None:
 
 def test_pidstat_names_processes_with_blanks(one: One) -> None:
     found = samples(one(layouts.PIDSTAT))
-    assert found[2.0, "pid 4711 cpu 0 postgres: lab lab idle", "cpu_percent"] == 50.0
+    assert found[2.0, "pid 4711 postgres: lab lab idle", "cpu_percent"] == 50.0
 
 
 def test_iostat_with_decimal_commas(one: One) -> None:
@@ -362,7 +362,7 @@ def test_mpstat_and_vmstat_of_solaris(one: One, text: str, expected: dict[str, f
 
 def test_the_two_sy_of_vmstat_are_told_apart(one: One) -> None:
     found = samples(one(layouts.SOLARIS_VMSTAT))
-    assert (found[1, "host", "sy"], found[1, "host", "sys_percent"]) == (8200, 18)
+    assert (found[0, "host", "sy"], found[0, "host", "sys_percent"]) == (8200, 18)
 
 
 def test_prstat_with_a_user_beside_its_process(one: One) -> None:
@@ -469,7 +469,7 @@ def test_benchbase_raw(one: One) -> None:
 
 def test_go_tpc(one: One) -> None:
     report = one(layouts.GO_TPC)
-    assert report.work is not None and (report.work.transactions, report.work.errors) == (1200, 3)
+    assert report.work is not None and (report.work.transactions, report.work.errors) == (2670, 3)
     assert report.seconds == 60.0
     assert figures(report) == {"tpmc": 1200.1, "tpm_total": 2670.3}
 

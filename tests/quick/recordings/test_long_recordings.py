@@ -71,7 +71,7 @@ def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
     of_switches = np.array(table["metric"]) == "cs"
     at_s, switches = np.array(table["t_ns"])[of_switches] / 1e9, np.array(table["value"])[of_switches]
     # the first row counts since the boot; then four rows are one reading, at the time of the last
-    assert [*zip(at_s[:3], switches[:3], strict=True)] == [(1.0, 1.0), (5.0, 3.5), (9.0, 7.5)]
+    assert [*zip(at_s[:3], switches[:3], strict=True)] == [(4.0, 2.5), (8.0, 6.5), (12.0, 10.5)]
     assert at_s[-1] == 90_000
     (text,) = [text for text in run.tables["notices"]["text"] if "more than" in text]
     assert text == (

@@ -271,7 +271,8 @@ def test_pgbench_gives_every_figure() -> None:
     assert found.pop("pgbench") == {"retried": 0, "retries": 0}
     assert len(found) == 11 and all(of["failures"] == of["retries"] == 0 for of in found.values())
     assert {name: text for name, text in summary.facts.items() if name != "driver"} == {
-        "scaling factor": "2", "query mode": "prepared", "number of threads": "2",
+        "transaction type": "<builtin: TPC-B (sort of)>", "scaling factor": "2", "query mode": "prepared",
+        "number of threads": "2",
         "maximum number of tries": "3",
     }  # fmt: skip
     assert summary.work is not None and summary.seconds is not None

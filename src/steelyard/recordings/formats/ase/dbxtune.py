@@ -60,7 +60,7 @@ def read(source: Source) -> list[Report]:
         raise InputError(f"{source.path}: rates, which follow from the counters", f"export {name}_abs")
     if kind not in ("abs", "diff"):
         name = source.path.name.partition(".")[0]
-    report = Report("ase/dbxtune", source.place(source.first))
+    report = Report(source.place(source.first))
     spinlocks: dict[str, list[int]] = {}
     texts = TextColumns()
     last: datetime | None = None

@@ -48,7 +48,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; rows of one entity that come again are its next readings."""
-    report = Report("ase/monitor_tables", source.place(source.first))
+    report = Report(source.place(source.first))
     seen: dict[tuple[str, str], int] = {}
     rows = csv_rows(source) if "," in source.head().partition("\n")[0] else _isql_rows(source)
     texts = TextColumns()

@@ -28,7 +28,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file: samples at the times that the file gives."""
-    report = Report("ase/monitorconfig", source.place(source.first))
+    report = Report(source.place(source.first))
     blocks: list[tuple[datetime | None, list[Line]]] = [(None, [])]
     for number_, text in source.lines():
         if found := _AT.search(text):

@@ -87,7 +87,7 @@ def _parsed(source: Source, lines: list[Line]) -> list[Report]:
         for number_, text in lines:
             source.skip(number_, text)
         return []
-    now = _Sample(Report("ase/sysmon", source.place(lines[0][0])))
+    now = _Sample(Report(source.place(lines[0][0])))
     if not whole and (call := _CALL.match(source.title)):
         _header(now, f"Sample Interval: {call[1]}")
     headers = {i for i in range(len(lines) - 1) if is_ruler(lines[i + 1][1]) and not is_ruler(lines[i][1])}

@@ -7,18 +7,23 @@ import re
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from steelyard.recordings.report import Report, Work
+from steelyard.recordings.lines import has
+from steelyard.recordings.report import Pools, Report, Work
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError
 
 TITLE = "BenchBase: *.summary.json"
 
-_PERCENTILE = re.compile(r"(\d+)(?:st|nd|rd|th) Percentile Latency \(microseconds\)")
+_LATENCY = re.compile(r"(?:(\d+)(?:st|nd|rd|th) Percentile|(\w+)) Latency \(microseconds\)")
+_NAMES: dict[str, tuple[str, Pools]] = {
+    "Average": ("latency_mean", "work"),
+    "Median": ("p50", "no"),
+    "Maximum": ("latency_max", "max"),
+    "Minimum": ("latency_min", "min"),
+}
+_SLACK = 0.01
 
-
-def sniff(head: str) -> bool:
-    """Whether two of its keys are there."""
-    return head.lstrip()[:1] == "{" and "Measured Requests" in head and "Goodput (requests/second)" in head
+sniff = has(r"\A\s*\{", "Measured Requests", r"Goodput \(requests/second\)")
 
 
 def read(source: Source) -> list[Report]:
@@ -31,30 +36,29 @@ def read(source: Source) -> list[Report]:
 
 
 def _report(source: Source, whole: dict[str, Any]) -> Report:
-    report = Report("drivers/benchbase", source.place(source.first))
-    report.seconds = float(whole["Elapsed Time (nanoseconds)"]) / 1e9 or None
+    report = Report(source.place(source.first))
+    seconds = report.seconds = float(whole["Elapsed Time (nanoseconds)"]) / 1e9 or None
+    # older versions do not write it
+    report.clients = int(whole.get("terminals", 0)) or None
     if start := whole.get("Start timestamp (milliseconds)"):
         report.began = datetime.fromtimestamp(float(start) / 1e3, UTC)
     for key in ("DBMS Type", "DBMS Version", "Benchmark Type", "Final State"):
         report.facts[key] = str(whole.get(key, ""))
-    if report.seconds:
-        good = round(float(whole["Goodput (requests/second)"]) * report.seconds)
-        report.work = Work(good, max(0, int(whole["Measured Requests"]) - good), detail=1)
+    if seconds:
+        good, requests = (
+            round(float(whole["Goodput (requests/second)"]) * seconds),
+            int(whole["Measured Requests"]),
+        )
+        report.work = Work(good, max(0, requests - good), detail=1)
+        per_s = float(whole["Throughput (requests/second)"])
+        report.foot(
+            f"{per_s:g} requests/s, and {requests:,} in {seconds:g} s", per_s * seconds, requests, _SLACK
+        )
     for key, value in cast("dict[str, Any]", whole.get("Latency Distribution", {})).items():
-        name = _PERCENTILE.fullmatch(key)
-        if name:
-            report.figure(f"p{name[1]}", float(value) / 1e3, "ms", "lower", pooled=True)
-        elif key.startswith(("Average", "Median", "Maximum", "Minimum")):
-            short = {
-                "Average": "latency_mean",
-                "Median": "p50",
-                "Maximum": "latency_max",
-                "Minimum": "latency_min",
-            }
-            better = "neither" if key.startswith("Min") else "lower"
-            report.figure(
-                short[key.split()[0]], float(value) / 1e3, "ms", better, pooled="Average" not in key
-            )
-        else:
+        if (found := _LATENCY.fullmatch(key)) is None or not (found[1] or found[2] in _NAMES):
             source.skip(source.first, key)
+            continue
+        name, pools = (f"p{found[1]}", "no") if found[1] else _NAMES[found[2]]
+        report.figure(name, float(value) / 1e3, "ms", "neither" if pools == "min" else "lower", pools)
+    report.foot_clients()
     return report

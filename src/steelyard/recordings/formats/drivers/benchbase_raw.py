@@ -31,6 +31,6 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
-    report = Report("drivers/benchbase_raw", source.place(source.first))
+    report = Report(source.place(source.first))
     reduced(source, report, lambda path: lines_of(path, ",", _COLUMNS, header=True, quote='"'), _EVENTS)
     return [report]

@@ -1,48 +1,61 @@
-"""go-tpc: its [Summary] lines and tpmC. Percentiles are go-tpc's own."""
+"""go-tpc: its [Summary] lines and tpmC, which ends a run. Percentiles are go-tpc's own."""
 
 from __future__ import annotations
 
 import re
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, worked
 
 TITLE = "go-tpc: [Summary] and tpmC"
 
-_LINE = re.compile(r"\[(Summary|Current)\] (\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)")
 _PAIR = re.compile(r"([\w().]+): (\d+(?:\.\d+)?)")
-_TPMC = re.compile(r"tpmC: ([\d.]+)(?:, tpmTotal: ([\d.]+))?(?:, efficiency: ([\d.]+)%)?")
+_SLACK = 0.01
 
 
-def sniff(head: str) -> bool:
-    """Whether a summary or a current result is there."""
-    return bool(re.search(r"^\[(Summary|Current)\] \w+ +- Takes\(s\): ", head, re.MULTILINE))
+def _line(now: Now, found: Found) -> None:
+    values = {name: exact(value) for name, value in _PAIR.findall(found[3])}
+    at_s = values.get("Takes(s)", 0.0)
+    named = [name.replace("(", "_").replace(")", "").lower() for name in values]
+    summary = found["kind"] == "Summary"
+    entity = f"{found['kind'].lower()} {found['of']}"
+    now.report.samples.add_row(0 if summary else at_s, entity, named, list(values.values()))
+    if not summary:
+        return
+    n, count = now.numbers, values.get("Count", 0)
+    n["seconds"] = max(n.get("seconds", 0), at_s)
+    name = "failed" if found["of"].endswith("_ERR") else "done"
+    n[name] = n.get(name, 0) + count
+    if mean := values.get("Avg(ms)"):
+        total = values.get("Sum(ms)", count * mean)
+        text = f"{count:,.0f} {found['of']} of {mean:g} ms and a sum of {total:g} ms"
+        now.report.foot(text, count * mean, total, _SLACK + 0.05 / mean)
 
 
-def read(source: Source) -> list[Report]:
-    """One report: names that end in _ERR count failures."""
-    report = Report("drivers/go_tpc", source.place(source.first))
-    done = failed = 0
-    longest = 0.0
-    for line, text in source.lines():
-        if found := _LINE.fullmatch(text.strip()):
-            values = {name: exact(value) for name, value in _PAIR.findall(found[3])}
-            at = values.get("Takes(s)", 0.0)
-            for name, value in values.items():
-                metric = name.replace("(", "_").replace(")", "").lower()
-                report.sample(
-                    at if found[1] == "Current" else 0, f"{found[1].lower()} {found[2]}", metric, value
-                )
-            if found[1] == "Summary":
-                longest = max(longest, at)
-                count = int(values.get("Count", 0))
-                done, failed = (done, failed + count) if found[2].endswith("_ERR") else (done + count, failed)
-        elif found := _TPMC.fullmatch(text.strip()):
-            report.figure("tpmc", exact(found[1]), "new orders/min", "higher")
-            report.figure("tpm_total", exact(found[2]) if found[2] else None, "transactions/min", "higher")
-        elif not re.match(r"(Finished|Starting|creating|load|begin|finish|PREPARE|maxprocs)", text):
-            source.skip(line, text)
-    if longest and done:
-        report.seconds, report.work = longest, Work(done, failed, detail=1)
-    return [report]
+def _rates(now: Now, found: Found) -> None:
+    now.report.figure("tpmc", exact(found[1]), "new orders/min", "higher")
+    now.report.figure("tpm_total", exact(found[2]) if found[2] else None, "transactions/min", "higher")
+
+
+def _close(now: Now) -> None:
+    worked(now)
+    report, per_min = now.report, now.report.value("tpm_total")
+    if per_min and report.work and report.seconds:
+        done = report.work.transactions
+        text = f"tpmTotal {per_min:g}, and {done:,} in {report.seconds:g} s"
+        report.foot(text, per_min * report.seconds / 60, done, _SLACK)
+
+
+sniff = has(r"^\[(Summary|Current)\] \w+ +- Takes\(s\): ")
+read = Lines(
+    (
+        rule(
+            r"\s*\[(?P<kind>Summary|Current)\] (?P<of>\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)\s*",
+            _line,
+        ),
+        rule(r"\s*tpmC: (N)(?:, tpmTotal: (N))?(?:, efficiency: N%)?\s*", _rates, once="rates"),
+        known("Finished|Starting|creating|load|begin|finish|PREPARE|maxprocs"),
+    ),
+    _close,
+    after=("rates", r"\s*\[|Finished|Starting"),
+)

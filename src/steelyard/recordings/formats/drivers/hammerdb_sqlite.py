@@ -1,15 +1,16 @@
-"""HammerDB's own repository, hammer.DB: a SQLite file; one report per job."""
+"""HammerDB's own repository, hammer.DB: a SQLite file; one report per job, by the rules of its text."""
 
 from __future__ import annotations
 
-import math
 import sqlite3
+import time
+from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
-from steelyard.recordings.cells import LARGEST
 from steelyard.recordings.formats.drivers import hammerdb
+from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError, brief
@@ -17,76 +18,60 @@ from steelyard.study.errors import InputError, brief
 TITLE = "HammerDB's repository hammer.DB (SQLite)"
 
 _TIMES = ("calls", "min_ms", "avg_ms", "max_ms", "total_ms", "p99_ms", "p95_ms", "p50_ms")
+# a view of somebody else's file may never end
+_MOST_S, _STEPS = 60, 100_000
 
-
-def sniff(head: str) -> bool:
-    """Whether it is a SQLite file."""
-    return head.startswith("SQLite format 3")
+sniff = has(r"\ASQLite format 3")
 
 
 def read(source: Source) -> list[Report]:
     """One report per job that has a result; others are not understood. Raises InputError."""
+    until = time.monotonic() + _MOST_S
     try:
         with closing(
             sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         ) as file:
-            file.execute("pragma query_only = on")
+            file.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+            file.executescript("pragma query_only = on; pragma trusted_schema = off")
             ((check, *_),) = file.execute("pragma quick_check(1)").fetchall()
             if check != "ok":
                 raise sqlite3.DatabaseError(brief(str(check), 120))
+            if views := file.execute("select name from sqlite_master where type = 'view'").fetchall():
+                raise sqlite3.DatabaseError(f"a view, {views[0][0]!r:.60}, where tables are expected")
             jobs = file.execute("select jobid, db, bm from JOBMAIN order by timestamp, rowid").fetchall()
-            found = [_job(source, file, number, *job) for number, job in enumerate(jobs, start=1)]
+            found = [one for i, job in enumerate(jobs, start=1) for one in _job(source, file, i, *job)]
     except (sqlite3.Error, ValueError) as error:
         raise InputError(f"{source.path}: cannot be read as HammerDB's repository: {error}") from None
     if not jobs:
         raise InputError(f"{source.path}: HammerDB's repository holds no jobs")
-    return [report for report in found if report.work]
+    return found
 
 
-def _job(
-    source: Source, file: sqlite3.Connection, number: int, jobid: Any, kind: Any, benchmark: Any
-) -> Report:
-    report = Report("drivers/hammerdb_sqlite", f"{source.path}: job {brief(str(jobid), 40)}")
-    report.facts = {"database": str(kind), "benchmark": str(benchmark)}
-    for (text,) in file.execute("select output from JOBOUTPUT where jobid is ? order by rowid", [jobid]):
-        if not report.figures and not hammerdb.take_users(report, str(text)):
-            hammerdb.take_result(report, str(text))
-    if not report.figures:
+def _job(source: Source, file: sqlite3.Connection, number: int, jobid: Any, *kinds: Any) -> list[Report]:
+    lines = tuple((number, text.replace("\n", " ")) for text in _lines(file, jobid))
+    found = [report for report in hammerdb.read(replace(source, inner=lines)) if report.work]
+    if not found:
         source.skip(number, f"job {jobid}: no result")
-        return report
+    for report in found:
+        report.place = f"{source.path}: job {brief(str(jobid), 40)}"
+        report.facts |= dict(zip(("database", "benchmark"), map(str, kinds), strict=True))
+    return found
+
+
+def _lines(file: sqlite3.Connection, jobid: Any) -> Iterator[str]:
+    """The tables of a job as HammerDB prints them."""
+    output = "select vu, output from JOBOUTPUT where jobid is ? order by rowid"
+    for user, text in file.execute(output, [jobid]):
+        yield f"Vuser {user}:{text}"
+    for at, count in file.execute(
+        "select timestamp, counter from JOBTCOUNT where jobid is ? order by timestamp", [jobid]
+    ):
+        yield f'"{at}": "{count}"'
     columns = ", ".join(_TIMES)
     for name, *values in file.execute(
         f"select procname, {columns} from JOBTIMING where jobid is ? and summary = 1", [jobid]
     ):
+        yield f'"{str(name).replace(chr(34), "")}": {{'
         for metric, value in zip(_TIMES, values, strict=True):
             if value is not None:
-                report.sample(0, f"procedure {name}", metric, _number(source, number, value))
-    return hammerdb.closed(report, _counts(source, file, number, jobid))
-
-
-def _counts(
-    source: Source, file: sqlite3.Connection, number: int, jobid: Any
-) -> list[tuple[datetime, float]]:
-    """Transactions per minute at their times."""
-    found: list[tuple[datetime, float]] = []
-    for at, counter in file.execute("select timestamp, counter from JOBTCOUNT where jobid is ?", [jobid]):
-        try:
-            moment = datetime.fromisoformat(str(at)).replace(tzinfo=None)
-        except ValueError:
-            source.skip(number, f"job {jobid}: a count at {at!r}")
-            continue
-        if (value := _number(source, number, counter)) is not None:
-            found.append((moment, value))
-    return sorted(found)
-
-
-def _number(source: Source, number: int, cell: Any) -> float | None:
-    """A cell that HammerDB writes as a number or as its text; any other is not understood."""
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        value = math.nan
-    if 0 <= value <= LARGEST:
-        return value
-    source.skip(number, f"not a number: {cell!r}")
-    return None
+                yield f'"{metric}": "{value}"'

@@ -19,11 +19,14 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
-    report = Report("drivers/jmeter", source.place(source.first))
+    report = Report(source.place(source.first))
     names = source.head().partition("\n")[0].strip().split(",")
     columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
     client = 'hash("threadName")' if "threadName" in names else "null"
     good = "lower(success) = 'true'" if "success" in names else "true"
+    # of a transaction controller; its parts have rows of their own
+    begins = "'Number of samples in transaction%'"
+    of_parts = f'"responseMessage" like {begins}' if "responseMessage" in names else "false"
     # a row that was cut off, or lost a cell, has no last column
     whole = f'"{names[-1]}" is not null' + (
         " and lower(success) in ('true', 'false')" if "success" in names else ""
@@ -32,7 +35,7 @@ def read(source: Source) -> list[Report]:
         select ("timeStamp" + elapsed) * 1000 as end_us, elapsed * 1000 as us, {client} as client,
             case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0
                 or not ({whole}) then null
-                when {good} then 'done' else 'failed' end as state
+                when {of_parts} then 'sum' when {good} then 'done' else 'failed' end as state
         from raw
     """
     reduced(source, report, lambda path: lines_of(path, ",", columns, header=True, quote='"'), events)

@@ -23,7 +23,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; a request whose expected_response is false failed."""
-    report = Report("drivers/k6", source.place(source.first))
+    report = Report(source.place(source.first))
     seconds: dict[int, list[int]] = {}
     latencies: dict[int, int] = {}
     users = 0.0

@@ -1,145 +1,123 @@
-"""pgbench's summary and its progress lines; the latencies of statements too."""
+"""pgbench's summary and its progress lines; scripts, and the latencies of statements too.
+
+The length follows from the count and the rate: the duration is the planned one.
+"""
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
-
 from steelyard.recordings.cells import exact
-from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import (
+    Found,
+    Lines,
+    Now,
+    fact,
+    figure,
+    has,
+    known,
+    numbers,
+    reading,
+    rule,
+    word,
+    worked,
+)
 
 TITLE = "pgbench: summary and progress"
 
-_DECIMAL = r"\d+\.\d+|NaN"
-_PROGRESS = re.compile(
-    rf"progress: (\d+\.\d+) s, (?P<tps>{_DECIMAL}) tps, lat (?P<latency_mean_ms>{_DECIMAL}) ms"
-    rf" stddev (?P<latency_stddev_ms>{_DECIMAL})"
+_D = r"(?:\d+\.\d+|NaN)"
+_PROGRESS = (
+    rf"progress: (?P<t>\d+\.\d+) s, (?P<tps>{_D}) tps, lat (?P<latency_mean_ms>{_D}) ms"
     # from version 15 on `failed` comes before the lag
-    r"(?:, (?P<failed>\d+) failed)?"
-    rf"(?:, lag (?P<lag_ms>{_DECIMAL}) ms)?(?:, (?P<skipped>\d+) skipped)?"
-    r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?\s*"
+    rf" stddev (?P<latency_stddev_ms>{_D})(?:, (?P<failed>\d+) failed)?(?:, lag (?P<lag_ms>{_D}) ms)?"
+    r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?\s*"
 )
-_SUMMARY = re.compile(r"(transaction type|number of transactions actually processed): .*")
-_VALUES: dict[str, re.Pattern[str]] = {
-    "clients": re.compile(r"number of clients: (\d+)"),
-    "seconds": re.compile(r"duration: (\d+) s"),
-    "done": re.compile(r"number of transactions actually processed: (\d+)(?:/\d+)?"),
-    "failed": re.compile(r"number of failed transactions: (\d+) \(.*"),
-    "tps": re.compile(
-        r"tps = ([\d.]+) \((?:without initial connection time|excluding connections establishing)\)"
-    ),
-}
-_FIGURES = (
-    (re.compile(r"latency average = ([\d.]+) ms"), "latency_mean", "ms"),
-    (re.compile(r"latency stddev = ([\d.]+) ms"), "latency_stddev", "ms"),
-    (re.compile(r"initial connection time = ([\d.]+) ms"), "initial_connection_time", "ms"),
-)
-_STATEMENTS = re.compile(
-    r"statement latencies in milliseconds(?P<failures>.*failures)?(?P<retries>.*retries)?:"
-)
-_STATEMENT = re.compile(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?  (\S.*)")
-_COUNTS = {
-    "retried": re.compile(r"number of transactions retried: (\d+) \(.*"),
-    "retries": re.compile(r"total number of retries: (\d+)"),
-    "skipped": re.compile(r"number of transactions skipped: (\d+) \(.*"),
-    "above_latency_limit": re.compile(
-        r"number of transactions above the .* latency limit: (\d+)(?:/\d+)? \(.*"
-    ),
-}
-_FACTS = re.compile(
-    r"(transaction type|scaling factor|query mode|number of threads|maximum number of tries): (\S.*)"
-)
-_KNOWN = re.compile(
-    r"(pgbench \(|starting vacuum|transaction type|scaling factor|partition|query mode|number of threads"
-    r"|maximum number"
-    r"|number of transactions (per client|below)"
-    r"|tps = .*including|SQL script|creating|generating|vacuuming|done in|dropping|client \d+ .*|rate limit"
-    r"|\s- (number|latency|statement|weight)|end\.| - )"
-)
+# the planned time includes connections, and ends with the last transaction
+_SLACK = 0.04
 
 
-def sniff(head: str) -> bool:
-    """Whether a line of progress or of the summary is there."""
-    lines = head.split("\n")
-    return any(_PROGRESS.fullmatch(line) for line in lines) or (
-        any(_SUMMARY.fullmatch(line) for line in lines) and "number of clients:" in head
-    )
+def _columns(now: Now, found: Found) -> None:
+    now.numbers["columns"] = sum(map(bool, found.groups()))
 
 
-def read(source: Source) -> list[Report]:
-    """One report per summary; progress lines belong to the summary that follows them."""
-    found: list[Report] = []
-    values: dict[str, float] = {}
-    report = Report("drivers/pgbench", source.place(source.first))
-    for line, text in source.lines():
-        if text.startswith("transaction type:") and values.get("done") is not None:
-            found.append(_closed(report, values))
-            report, values = Report("drivers/pgbench", source.place(line)), {}
-        known: object = False
-        # a number beyond 2^53, or with two points
-        with suppress(ValueError):
-            known = _line(report, values, text) or _KNOWN.match(text)
-        if not known:
-            source.skip(line, text)
-    return [*found, _closed(report, values)]
+def _lag(now: Now, found: Found) -> None:
+    now.words["rate"] = found[0]
+    now.report.figure("lag_mean", exact(found[1]), "ms", "lower", "work")
+    now.report.figure("lag_max", exact(found[2]), "ms", "lower", "max")
 
 
-def _line(report: Report, values: dict[str, float], text: str) -> bool:
-    if progress := _PROGRESS.fullmatch(text):
-        at = float(progress[1])
-        for name, cell in progress.groupdict().items():
-            # NaN: a latency of no transaction
-            if cell and cell != "NaN":
-                report.sample(at, "pgbench", name, exact(cell))
-        values["until"] = at
-        return True
-    for name, pattern in _VALUES.items():
-        if found := pattern.fullmatch(text):
-            values[name] = exact(found[1])
-            return True
-    for pattern, name, unit in _FIGURES:
-        if found := pattern.fullmatch(text):
-            report.figure(name, exact(found[1]), unit, "neither" if "stddev" in name else "lower")
-            return True
-    if text.startswith("pgbench ("):
-        report.facts["driver"] = text.strip()
-    if heading := _STATEMENTS.match(text):
-        values["columns"] = sum(map(bool, heading.groups()))
-        return True
-    if statement := _STATEMENT.fullmatch(text):
-        if values.get("columns") != (statement[2] is not None) + (statement[3] is not None):
-            return False
-        entity = f"statement {statement[4].strip()}"
-        report.sample(0, entity, "latency_mean_ms", float(statement[1]))
-        for name, cell in (("failures", statement[2]), ("retries", statement[3])):
-            if cell:
-                report.sample(0, entity, name, exact(cell))
-        return True
-    if fact := _FACTS.fullmatch(text):
-        report.facts[fact[1]] = fact[2].strip()
-        return True
-    for name, pattern in _COUNTS.items():
-        if found := pattern.fullmatch(text):
-            report.sample(0, "pgbench", name, exact(found[1]))
-            return True
-    return False
+def _statement(now: Now, found: Found) -> bool | None:
+    if now.numbers.get("columns") != sum(map(bool, found.group(2, 3))):
+        return False
+    script = now.words.get("script")
+    entity = f"{script + ': ' if script else ''}statement {found[4].strip()}"
+    for name, cell in zip(("latency_mean_ms", "failures", "retries"), found.groups(), strict=False):
+        now.report.sample(0, entity, name, float(cell) if cell else None)
+    return None
 
 
-def _closed(report: Report, values: dict[str, float]) -> Report:
-    """The seconds follow from the count and the rate: the duration is the planned one."""
-    if "clients" in values and values["clients"] >= 1:
-        report.clients = int(values["clients"])
-    if "done" in values:
-        tps = values.get("tps", 0.0)
-        report.seconds = values["done"] / tps if tps else values.get("seconds") or None
-        if report.seconds:
-            report.work = Work(int(values["done"]), int(values.get("failed", 0)), detail=1)
-    elif "until" in values:
-        report.notices.append(
-            ("summary-missing", "progress lines without a summary: no count of transactions")
+def _close(now: Now) -> None:
+    report, n = now.report, now.numbers
+    done, tps, planned = n.get("done", 0), n.get("tps"), n.get("planned", 0)
+    n["seconds"] = done / tps if tps else planned
+    worked(now)
+    if tps and planned:
+        slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
+        said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
+        report.foot(said, done / tps, planned, slack)
+    if scripts := report.samples.values_of("transactions"):
+        report.foot(
+            f"{sum(scripts):,.0f} transactions of all scripts, and {done:,.0f}", sum(scripts), done, 0
         )
-        rates = report.samples.values_of("tps")
-        report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher")
-        report.seconds = values["until"] or None
-    return report
+
+
+sniff = has(r"^(?:progress: N s, N tps, lat |number of clients: \d+$)")
+read = Lines(
+    (
+        reading(_PROGRESS, "pgbench"),
+        fact(r"(pgbench \(.*)", "driver", once="version"),
+        fact(r"(transaction type): (\S.*)", once="type"),
+        fact(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)"),
+        numbers(r"number of clients: (?P<clients>\d+)"),
+        numbers(r"duration: (?P<planned>\d+) s"),
+        numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/\d+)?", once="done"),
+        numbers(r"number of failed transactions: (?P<failed>\d+) \(.*"),
+        numbers(r"tps = (?P<tps>N) \((?:without initial|excluding|including reconnection).*"),
+        figure(r"latency average[ =:]+(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
+        figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
+        figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
+        figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),
+        reading(r"number of serialization failures: (?P<serialization_failures>\d+) \(.*", "pgbench"),
+        reading(r"number of deadlock failures: (?P<deadlock_failures>\d+) \(.*", "pgbench"),
+        reading(r"number of transactions retried: (?P<retried>\d+) \(.*", "pgbench"),
+        reading(r"total number of retries: (?P<retries>\d+)", "pgbench"),
+        reading(r"number of transactions skipped: (?P<skipped>\d+) \(.*", "pgbench"),
+        reading(
+            r"number of transactions above .* limit: (?P<above_latency_limit>\d+)(?:/\d+)? \(.*", "pgbench"
+        ),
+        rule(r"rate limit schedule lag: avg (N) \(max (N)\) ms", _lag),
+        word(r"SQL script \d+: (?P<script>.*)"),
+        reading(
+            r" - (?P<transactions>\d+) transactions \(.* of total, tps = (?P<tps>N)\)", "script {script}"
+        ),
+        reading(r" - number of failed transactions: (?P<failed>\d+) \(.*", "script {script}"),
+        reading(r" - latency average = (?P<latency_mean_ms>N) ms", "script {script}"),
+        reading(r" - latency stddev = (?P<latency_stddev_ms>N) ms", "script {script}"),
+        rule(r"(?: - )?statement latencies in milliseconds(.*failures)?(.*retries)?:", _columns),
+        rule(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?  (\S.*)", _statement),
+        known(
+            "starting vacuum",
+            "partition",
+            "number of transactions (?:per client|below)",
+            "tps = .*including",
+            "creating",
+            "generating",
+            "vacuuming",
+            "done in",
+            "dropping",
+            r"client \d+ ",
+            " - weight",
+            r"end\.",
+        ),
+    ),
+    _close,
+    after=("done", "starting vacuum|progress:"),
+)

@@ -1,4 +1,4 @@
-"""pgbench -l: a line per transaction, or per interval with --aggregate-interval.
+"""pgbench -l: a line per transaction, or per interval (--aggregate-interval).
 
 Six columns are always the same. A seventh is the lag of a rate limit (-R) or the retries (--max-tries), which
 the file does not tell: it is read only where a schedule says which, `seventh = "lag"` or `"retries"`.
@@ -10,9 +10,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from steelyard.recordings.cells import LARGEST
 from steelyard.recordings.events import lines_of, mean_and_largest, reduced
-from steelyard.recordings.formats.drivers._pgbench_intervals import INTERVAL, read_intervals
-from steelyard.recordings.histograms import encoded
+from steelyard.recordings.lines import Found, Lines, Now, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 
@@ -23,33 +23,6 @@ _COLUMNS = {
     "client": "INTEGER", "number": "BIGINT", "took": "VARCHAR", "script": "INTEGER", "s": "BIGINT",
     "us": "BIGINT", "c7": "VARCHAR", "c8": "VARCHAR",
 }  # fmt: skip
-
-
-def sniff(head: str) -> bool:
-    """Whether the first line is one of a log."""
-    first = next((line for line in head.split("\n") if line.strip()), "").strip()
-    return bool(_EVENT.fullmatch(first) or INTERVAL.fullmatch(first))
-
-
-def read(source: Source) -> list[Report]:
-    """One report of the whole file."""
-    report = Report("drivers/pgbench_log", source.place(source.first))
-    first = next((line for line in source.head().split("\n") if line.strip()), "").strip()
-    if INTERVAL.fullmatch(first) and not _EVENT.fullmatch(first):
-        read_intervals(source, report)
-    elif source.inner is not None:
-        _events_of_lines(source, report)
-    else:
-        reduced(source, report, _relation, _EVENTS.format(columns=len(first.split())))
-        if _seventh(source, report, first):
-            _extra(source, report, *mean_and_largest(source, _relation, _SEVENTH, _DONE))
-    return [report]
-
-
-def _relation(path: Path) -> str:
-    return lines_of(path, " ", _COLUMNS, header=False)
-
-
 # `us` of the file is the fraction of the second, `us` of the result the latency; all have as many columns
 _EVENTS = """
     select s * 1000000 + fraction as end_us, us, client,
@@ -60,74 +33,114 @@ _EVENTS = """
     from (select client, took, s, us as fraction, try_cast(took as bigint) as us,
         6 + (c7 is not null)::int + (c8 is not null)::int as columns from raw)
 """
-
-
 _SEVENTH, _DONE = "try_cast(c7 as bigint)", "try_cast(took as bigint) is not null"
 
-
-def _extra(source: Source, report: Report, mean: float | None, largest: float | None) -> None:
-    """Figures of the 7th column, of the transactions that were done."""
-    if mean is None or largest is None:
-        return
-    if source.choices["seventh"] == "lag":
-        report.figure("lag_mean", mean / 1e3, "ms", "lower")
-        report.figure("lag_max", largest / 1e3, "ms", "lower", pooled=True)
-    else:
-        report.figure("retries_per_transaction", mean, "", "lower")
+_INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
+# of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
+_WIDTHS = (6, 10, 11, 15)
+# sums of squares, which are not used, may be larger than a float represents
+_SQUARES = (3, 7)
+_SECONDS_MAX = 1_000_000
 
 
-def _seventh(source: Source, report: Report, first: str) -> bool:
-    """Whether a schedule says what the 7th column is; a notice where it is there and not said."""
+def _first(head: str) -> str:
+    return next((line for line in head.split("\n") if line.strip()), "").strip()
+
+
+def sniff(head: str) -> bool:
+    """Whether the first line is one of a log."""
+    first = _first(head)
+    return bool(_EVENT.fullmatch(first) or _INTERVAL.fullmatch(first))
+
+
+def read(source: Source) -> list[Report]:
+    """One report of the whole file."""
+    first = _first(source.head())
+    if not _EVENT.fullmatch(first):
+        return _INTERVALS(source)
+    report = Report(source.place(source.first))
     columns = len(first.split())
-    if columns > 6 and source.choices.get("seventh") not in ("lag", "retries"):
-        report.notices.append(
-            (
-                "column-not-read",
-                "the 7th column of the pgbench log is a lag or a number of retries: it is not read; a"
-                ' schedule can say which: seventh = "lag"',
-            )
+    reduced(source, report, _relation, _EVENTS.format(columns=columns))
+    if columns > 6:
+        _seventh(source, report)
+    return [report]
+
+
+def _relation(path: Path) -> str:
+    return lines_of(path, " ", _COLUMNS, header=False)
+
+
+def _seventh(source: Source, report: Report) -> None:
+    """Figures of the 7th column, of the transactions that were done, where a schedule says what it is."""
+    said = source.choices.get("seventh")
+    if said is None:
+        text = (
+            "the 7th column of the pgbench log is a lag or a number of retries: it is not read; a"
+            ' schedule can say which: seventh = "lag"'
         )
-    return columns > 6 and source.choices.get("seventh") in ("lag", "retries")
-
-
-def _events_of_lines(source: Source, report: Report) -> None:
-    """The lines of a section, which are few."""
-    seconds: dict[int, list[int]] = {}
-    clients: dict[int, list[int]] = {}
-    latencies: dict[int, int] = {}
-    ends: list[int] = []
-    extra: list[int] = []
-    skipped = 0
-    first = ""
-    for line, text in source.lines():
-        if not _EVENT.fullmatch(text.strip()):
-            source.skip(line, text)
-            continue
-        first = first or text.strip()
-        cells = text.split()
-        end_us = int(cells[4]) * 1_000_000 + int(cells[5])
-        done = cells[2].isdigit()
-        ends += [end_us, end_us - (int(cells[2]) if done else 0)]
-        skipped += cells[2] == "skipped"
-        extra += [int(cells[6])] if done and len(cells) > 6 else []
-        if cells[2] != "skipped":
-            seconds.setdefault(int(cells[4]), [0, 0])[0 if done else 1] += 1
-            if done:
-                latencies[int(cells[2])] = latencies.get(int(cells[2]), 0) + 1
-        clients.setdefault(int(cells[0]), []).append(int(cells[2]) if done else -1)
-    if not ends:
+        report.notices.append(("column-not-read", text))
         return
-    if _seventh(source, report, first) and extra:
-        _extra(source, report, sum(extra) / len(extra), max(extra))
-    if skipped:
-        report.notices.append(("skipped", f"{skipped:,} transactions were skipped, and are not counted"))
-    report.began = datetime.fromtimestamp(min(ends) / 1e6, UTC)
-    report.seconds = max((max(ends) - min(ends)) / 1e6, 1e-6)
-    report.clients = len(clients)
-    start = min(ends) // 1_000_000
-    by_second = tuple((s - start, d, f) for s, (d, f) in sorted(seconds.items()))
-    report.work = Work(sum(d for _, d, _ in by_second), sum(f for *_, f in by_second), by_second, detail=3)
-    count = sum(latencies.values())
-    if count:
-        pairs = ((us * 1000, n) for us, n in latencies.items())
-        report.row("latency", statement="transaction", count=count, histogram=encoded(pairs))
+    mean, largest = mean_and_largest(source, _relation, _SEVENTH, _DONE)
+    if said == "retries":
+        report.figure("retries_per_transaction", mean, "", "lower", "work")
+    elif mean is not None and largest is not None:
+        report.figure("lag_mean", mean / 1e3, "ms", "lower", "work")
+        report.figure("lag_max", largest / 1e3, "ms", "lower", "max")
+
+
+def _interval(now: Now, found: Found) -> bool | None:
+    """Readings of one interval: counts, latency, and lag where there was one."""
+    cells, n = list(map(int, found[0].split())), now.numbers
+    width = n.setdefault("width", len(cells))
+    if len(cells) not in _WIDTHS or len(cells) != width:
+        return False
+    if max(cell for i, cell in enumerate(cells) if i not in _SQUARES) > LARGEST:
+        return False
+    second, done, failed = cells[0], cells[1], sum(cells[13:15])
+    # later ones are later, or from another thread
+    distance = second - n.get("last", second)
+    if distance > 0:
+        n["step"] = min(n.get("step", distance), distance)
+    n["last"] = max(second, n.get("last", second))
+    at_s = second - n.setdefault("start", second)
+    counts = {"done": done, "failed": failed, "us": cells[2], "skipped": sum(cells[10:11])}
+    for name, value in counts.items():
+        n[name] = n.get(name, 0) + value
+        if len(n) <= 4 * _SECONDS_MAX:
+            n[name, at_s] = n.get((name, at_s), 0) + value
+    values = {"transactions": done} | dict(zip(("skipped", "retried", "retries"), cells[10:13], strict=False))
+    for name, i in (("latency", 2), ("lag", 6)):
+        if done and len(cells) > i + 3 and (name == "latency" or any(cells[6:10])):
+            values |= {
+                f"{name}_mean_us": cells[i] / done,
+                f"{name}_min_us": cells[i + 2],
+                f"{name}_max_us": cells[i + 3],
+            }
+    now.report.samples.add_row(at_s, "pgbench", list(values), list(map(float, values.values())))
+    return None
+
+
+def _close(now: Now) -> None:
+    """The length of an interval is the distance of two."""
+    report, n = now.report, now.numbers
+    if "start" not in n:
+        return
+    report.began = datetime.fromtimestamp(n["start"], UTC)
+    if step := n.get("step"):
+        report.seconds = float(n["last"] + step - n["start"])
+        seconds = [key[1] for key in n if isinstance(key, tuple) and key[0] == "done"]
+        whole = sum(n["done", second] for second in seconds) == n["done"]
+        each = tuple((int(s), int(n["done", s]), int(n["failed", s])) for s in seconds)
+        report.work = Work(int(n["done"]), int(n["failed"]), each if step == 1 and whole else (), detail=2)
+        if not whole:
+            text = f"more than {_SECONDS_MAX:,} intervals: counts are of the whole run, not of its seconds"
+            report.notices.append(("seconds-not-kept", text))
+    else:
+        report.notices.append(("interval-unknown", "one interval alone: its length is not in the file"))
+    if n["done"]:
+        report.figure("latency_mean", n["us"] / n["done"] / 1e3, "ms", "lower", "work")
+    if n["skipped"]:
+        report.notices.append(("skipped", f"{n['skipped']:,} transactions were skipped, and are not counted"))
+
+
+_INTERVALS = Lines((rule(rf"\s*{_INTERVAL.pattern}\s*", _interval),), _close)

@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-import re
-
-from steelyard.recordings.cells import exact
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, rule
 
 TITLE = "SPECjbb2005: text and raw properties"
 
-_LINES = (
-    (re.compile(r".*throughput = +([\d.]+) SPECjbb2005 bops.*"), "bops", "bops", "higher"),
-    (re.compile(r".*Difference \(thread spread\) = +[\d.]+ \(([\d.]+)%\).*"), "thread_spread", "%", "lower"),
+
+def _property(now: Now, found: Found) -> None:
+    now.report.sample(0, "properties", found[1], float(found[2]))
+
+
+sniff = has(r"SPECjbb2005 bops|^result\.test\d+\.company\.")
+# one report per point (a number of warehouses), which ends with its bops
+read = Lines(
     (
-        re.compile(r".*Minimum transactions by a warehouse = +(\d+)(?! *\d).*"),
-        "warehouse_least",
-        "",
-        "neither",
+        figure(r".*Difference \(thread spread\) = +[\d.]+ \((N)%\).*", "thread_spread", "%", pools="no"),
+        figure(r".*Minimum transactions .* = +(\d+)(?! *\d).*", "warehouse_least", "", "neither", "no"),
+        figure(r".*Maximum transactions .* = +(\d+)(?! *\d).*", "warehouse_most", "", "neither", "no"),
+        figure(r".*throughput = +(N) SPECjbb2005 bops.*", "bops", "bops", "higher", "no", once="bops"),
+        rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?) *", _property),
+        known(r"(?:result|input|config|global)\.\S+?=", r"\s*Calculating results[ .]*$"),
     ),
-    (
-        re.compile(r".*Maximum transactions by a warehouse = +(\d+)(?! *\d).*"),
-        "warehouse_most",
-        "",
-        "neither",
-    ),
+    lambda now: None,
+    after=("bops", ".*(?:Minimum|Maximum|Difference|Calculating)"),
 )
-_PROPERTY = re.compile(r"((?:result|input|config|global)\.\S+?)=(.*)")
-
-
-def sniff(head: str) -> bool:
-    """Whether its result or its properties are there."""
-    return "SPECjbb2005 bops" in head or bool(re.search(r"^result\.test\d+\.company\.", head, re.MULTILINE))
-
-
-def read(source: Source) -> list[Report]:
-    """One report per point (a number of warehouses)."""
-    report = Report("drivers/specjbb2005", source.place(source.first))
-    found = [report]
-    for line, text in source.lines():
-        for pattern, name, unit, better in _LINES:
-            if row := pattern.fullmatch(text):
-                report.figure(name, exact(row[1]), unit, better, pooled=True)  # pyright: ignore[reportArgumentType]
-                if name == "bops":
-                    report = Report("drivers/specjbb2005", source.place(line))
-                    found.append(report)
-                break
-        else:
-            row = _PROPERTY.fullmatch(text.strip())
-            if row and re.fullmatch(r"-?\d+(\.\d+)?", row[2].strip()):
-                report.sample(0, "properties", row[1], float(row[2]))
-            elif not (row or re.fullmatch(r"\s*Calculating results[ .]*", text)):
-                source.skip(line, text)
-    return [one for one in found if one.understood]

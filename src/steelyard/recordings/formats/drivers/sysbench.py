@@ -1,115 +1,144 @@
-"""sysbench: its summary, and intermediate results. Percentiles are sysbench's own."""
+"""sysbench 0.5 and 1.0: its summary, and intermediate results. Percentiles are sysbench's own.
+
+Counts of a checkpoint (--report-checkpoints) are since the one before, and are added up; `total time` is
+since the start.
+"""
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
+from collections.abc import Callable
+from dataclasses import replace
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.report import Better, Report, Work
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import (
+    Found,
+    Lines,
+    Now,
+    fact,
+    has,
+    known,
+    numbers,
+    reading,
+    rule,
+    word,
+    worked,
+)
+from steelyard.recordings.report import Pools, Report
 
 TITLE = "sysbench: summary and intermediate results"
 
-_PROGRESS = re.compile(
-    r"\[ (\d+)s \] thds: (\d+) "
-    r"(?:tps: (?P<tps>[\d.]+) qps: (?P<qps>[\d.]+) "
-    r"\(r/w/o: (?P<reads_per_s>[\d.]+)/(?P<writes_per_s>[\d.]+)/(?P<others_per_s>[\d.]+)\) "
-    r"|eps: (?P<eps>[\d.]+) )"
-    r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>[\d.]+)"
-    r"(?: err/s: (?P<errors_per_s>[\d.]+))?(?: reconn/s: (?P<reconnects_per_s>[\d.]+))?\s*"
+_PROGRESS = (
+    r"\[ (?P<t>\d+)s \] thds: (?P<clients>\d+) "
+    r"(?:tps: (?P<tps>N) qps: (?P<qps>N) "
+    r"\(r/w/o: (?P<reads_per_s>N)/(?P<writes_per_s>N)/(?P<others_per_s>N)\) |eps: (?P<eps>N) )"
+    r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>N)"
+    r"(?: err/s: (?P<errors_per_s>N))?(?: reconn/s: (?P<reconnects_per_s>N))?\s*"
 )
-_FURTHER = ("qps", "reads_per_s", "writes_per_s", "others_per_s", "errors_per_s", "reconnects_per_s")
-_VALUES = {
-    "clients": re.compile(r"Number of threads: (\d+)"),
-    "done": re.compile(r"\s+transactions: +(\d+) +\(.*"),
-    "events": re.compile(r"\s+total number of events: +(\d+)"),
-    "failed": re.compile(r"\s+ignored errors: +(\d+) +\(.*"),
-    "seconds": re.compile(r"\s+(?:total time|time elapsed): +([\d.]+)s"),
-}
-_LATENCY = re.compile(r"\s+(min|avg|max|(\d+)(?:st|nd|rd|th) percentile): +([\d.]+)")
-_FAIR = re.compile(r"\s+(events|execution time) \(avg/stddev\): +([\d.]+)/([\d.]+)")
-_QUERIES = re.compile(r"\s+(read|write|other|total): +(\d+)")
-_SUMS = {
-    "reconnects": re.compile(r"\s+reconnects: +(\d+) +\(.*"),
-    "latency_sum_ms": re.compile(r"\s+sum: +([\d.]+)"),
-}
-_KNOWN = re.compile(
-    r"(sysbench |Running the test|Report intermediate|Initializing|Threads started|SQL statistics"
-    r"|General statistics"
-    r"|Latency|Threads fairness|Target transaction|Warning|Prime numbers|CPU speed|Throughput"
-    r"|\s+(queries( performed)?:|events per second|events/s))"
+_OLD = (
+    r"\[ *(?P<t>\d+)s\] threads: (?P<clients>\d+), tps: (?P<tps>N), reads: (?P<reads_per_s>N),"
+    r" writes: (?P<writes_per_s>N), response time: (?P<latency>N)ms \((?P<percent>\d+)%\),"
+    r" errors: +(?P<errors_per_s>N), reconnects: +(?P<reconnects_per_s>N)\s*"
 )
+# rates and times of the summary are rounded, and taken one after another
+_SLACK = 0.015
 
 
-def sniff(head: str) -> bool:
-    """Whether sysbench introduces itself, or its progress is there."""
-    return head.lstrip().startswith("sysbench ") or any(_PROGRESS.fullmatch(x) for x in head.split("\n"))
+def _progress(now: Now, found: Found) -> None:
+    cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
+    if "eps" in cells:
+        cells["tps"] = cells.pop("eps")
+    cells[f"p{found['percent']}_ms"] = cells.pop("latency")
+    at_s, now.numbers["threads"] = cells.pop("t"), cells.pop("clients")
+    del cells["percent"]
+    now.numbers["until"] = at_s
+    now.timed.add_row(at_s, "sysbench", list(cells), list(cells.values()))
 
 
-def read(source: Source) -> list[Report]:
-    """One report per run of sysbench."""
-    found: list[Report] = []
-    values: dict[str, float] = {}
-    report = Report("drivers/sysbench", source.place(source.first))
-    for line, text in source.lines():
-        if text.startswith("sysbench ") and values:
-            found.append(_closed(report, values))
-            report, values = Report("drivers/sysbench", source.place(line)), {}
-        if text.startswith("sysbench "):
-            report.facts["driver"] = text.strip()
-        known: object = False
-        # a number beyond 2^53, or with two points
-        with suppress(ValueError):
-            known = _line(report, values, text) or _KNOWN.match(text)
-        if not known:
-            source.skip(line, text)
-    return [*found, _closed(report, values)]
+def _count(now: Now, found: Found) -> None:
+    """Adds counts to those of earlier checkpoints."""
+    for name, cell in found.groupdict().items():
+        if cell:
+            now.numbers[name] = now.numbers.get(name, 0) + exact(cell)
 
 
-def _line(report: Report, values: dict[str, float], text: str) -> bool:
-    if progress := _PROGRESS.fullmatch(text):
-        at = float(progress[1])
-        report.sample(at, "sysbench", "tps", exact(progress["tps"] or progress["eps"]))
-        report.sample(at, "sysbench", f"p{progress['percent']}_ms", exact(progress["latency"]))
-        for name in _FURTHER:
-            if progress[name]:
-                report.sample(at, "sysbench", name, exact(progress[name]))
-        values["until"], values["threads"] = at, float(progress[2])
-        return True
-    for name, pattern in _VALUES.items():
-        if found := pattern.fullmatch(text):
-            values[name] = exact(found[1])
-            return True
-    if latency := _LATENCY.fullmatch(text):
-        name = f"p{latency[2]}" if latency[2] else f"latency_{latency[1].replace('avg', 'mean')}"
-        better: Better = "neither" if latency[1] == "min" else "lower"
-        report.figure(name, exact(latency[3]), "ms", better, pooled=latency[1] != "avg")
-        return True
-    if queries := _QUERIES.fullmatch(text):
-        report.sample(0, "sysbench", f"queries_{queries[1]}", exact(queries[2]))
-        return True
-    for name, pattern in _SUMS.items():
-        if found := pattern.fullmatch(text):
-            report.sample(0, "sysbench", name, exact(found[1]))
-            return True
-    if fair := _FAIR.fullmatch(text):
-        name = fair[1].replace(" ", "_")
-        report.sample(0, "threads", f"{name}_mean", exact(fair[2]))
-        report.sample(0, "threads", f"{name}_stddev", exact(fair[3]))
-        return True
-    return False
+def _latency(now: Now, found: Found) -> None:
+    name = f"p{found[2]}" if found[2] else f"latency_{found[1].replace('avg', 'mean')}"
+    pools: dict[str, Pools] = {"min": "min", "avg": "work", "max": "max"}
+    better = "neither" if found[1] == "min" else "lower"
+    now.report.figure(name, exact(found[3]), "ms", better, pools.get(found[1], "no"))
 
 
-def _closed(report: Report, values: dict[str, float]) -> Report:
-    clients = values.get("clients") or values.get("threads")
-    report.clients = int(clients) if clients else None
-    done = values.get("done", values.get("events"))
-    report.seconds = values.get("seconds") or values.get("until") or None
-    if done is not None and values.get("seconds"):
-        report.work = Work(int(done), int(values.get("failed", 0)), detail=1)
-    elif "until" in values:
-        report.notices.append(("summary-missing", "intermediate results without a summary: no count"))
-        rates = report.samples.values_of("tps")
-        report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher")
-    return report
+def _over_checkpoints(report: Report, mean: float) -> None:
+    """One figure of each name in place of one per checkpoint."""
+    several = {
+        f.name: [other.value for other in report.figures if other.name == f.name] for f in report.figures
+    }
+    formed: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max, "work": lambda _: mean}
+    report.figures = [
+        replace(f, value=formed[f.pools](several[f.name]))
+        for f in {f.name: f for f in report.figures}.values()
+        if f.pools in formed
+    ]
+    report.notices.append(("not-pooled", "percentiles of several checkpoints cannot be pooled: left out"))
+
+
+def _close(now: Now) -> None:
+    report, n = now.report, now.numbers
+    n.setdefault("clients", n.get("threads", 0))
+    if "events" in n:
+        n.setdefault("done", n["events"])
+    done, total_ms = n.get("done"), n.get("latency_sum_ms") or 1e3 * n.get("latency_sum_s", 0)
+    if total_ms and done and n.get("checkpoints"):
+        _over_checkpoints(report, total_ms / done)
+        del n["per_s"]
+    worked(now)
+    report.seconds = report.seconds or n.get("until")
+    for name in _COUNTS:
+        report.sample(0, "sysbench", name, n.get(name))
+    if not done or not report.seconds:
+        return
+    if per_s := n.get("per_s"):
+        said = f"{per_s:g} per s, and {done:,.0f} in {report.seconds:g} s"
+        report.foot(said, per_s * report.seconds, done, _SLACK)
+    if total_ms and (mean := report.value("latency_mean")):
+        said = f"{done:,.0f} of {mean:g} ms and a sum of {total_ms:g} ms"
+        report.foot(said, done * mean, total_ms, 0.005 / mean + _SLACK / 10)
+
+
+_COUNTS = ("queries_read", "queries_write", "queries_other", "queries_total", "reconnects", "latency_sum_ms")
+_TITLES = (
+    "Running the test|Report |Initializing|Threads started|(?:SQL|OLTP test|General) statistics|Latency"
+    "|Throughput|Threads fairness|Warning|Prime numbers|CPU speed|Random number|\\s+response time:$"
+    "|\\s+(?:queries(?: performed)?|events per second|events/s|read/write requests|other operations):"
+)
+_AT_START = r"\s+(?:total time|time elapsed): +(?P<seconds>N)s"
+sniff = has(r"\A\s*sysbench |^\[ *\d+s ?\] (?:thds|threads): N")
+read = Lines(
+    (
+        rule(_PROGRESS, _progress),
+        rule(_OLD, _progress),
+        fact(r"(sysbench .*)", "driver", once="version"),
+        rule(r"\[ \d+s \] Checkpoint report:", lambda now, _: now.numbers.update(checkpoints=1)),
+        numbers(r"Number of threads: (?P<clients>\d+)"),
+        rule(r"\s+transactions: +(?P<done>\d+) +\((?P<per_s>N) per sec\.\)", _count),
+        rule(r"\s+total number of events: +(?P<events>\d+)", _count),
+        rule(r"\s+ignored errors: +(?P<failed>\d+) +\(.*", _count),
+        rule(r"\s+reconnects: +(?P<reconnects>\d+) +\(.*", _count),
+        rule(r"\s+read: +(?P<queries_read>\d+)", _count),
+        rule(r"\s+write: +(?P<queries_write>\d+)", _count),
+        rule(r"\s+other: +(?P<queries_other>\d+)", _count),
+        rule(r"\s+total: +(?P<queries_total>\d+)", _count),
+        rule(r"\s+sum: +(?P<latency_sum_ms>N)", _count),
+        rule(r"\s+total time taken by event execution: +(?P<latency_sum_s>N)s?", _count),
+        numbers(_AT_START),
+        rule(r"\s+(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +(N)(?:ms)?", _latency),
+        reading(r"\s+events \(avg/stddev\): +(?P<events_mean>N)/(?P<events_stddev>N)", "threads"),
+        reading(
+            r"\s+execution time \(avg/stddev\): +(?P<execution_time_mean>N)/(?P<execution_time_stddev>N)",
+            "threads",
+        ),
+        word(r"(?P<rate>Target transaction rate: .*)"),
+        known(_TITLES),
+    ),
+    _close,
+)

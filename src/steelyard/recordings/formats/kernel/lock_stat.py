@@ -52,7 +52,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: locks by class, and their call sites."""
-    report = Report("kernel/lock_stat", source.place(source.first))
+    report = Report(source.place(source.first))
     names, rulers = _NEW, 0
     sites: set[tuple[int, str]] = set()
     for number, text in source.lines():

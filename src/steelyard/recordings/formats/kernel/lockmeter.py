@@ -46,7 +46,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: its locks."""
-    report = Report("kernel/lockmeter", source.place(source.first))
+    report = Report(source.place(source.first))
     section, name_at, parent, begun = "SPINLOCKS", 0, "", ""
     for number, text in source.lines():
         if found := _DELTA.search(text):

@@ -25,7 +25,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: a row per lock, caller or thread."""
-    report = Report("kernel/perf_lock", source.place(source.first))
+    report = Report(source.place(source.first))
     columns: list[str] = []
     for number, text in source.lines():
         if heading := _HEADING.fullmatch(text):

@@ -36,7 +36,7 @@ def read(source: Source) -> list[Report]:
     total = 0.0
     for number, text in source.lines():
         if samples := _SAMPLES.match(text):
-            found.append(Report("kernel/perf_report", source.place(number)))
+            found.append(Report(source.place(number)))
             found[-1].facts["event"] = samples[3]
             times = _TIMES[samples[2]]
             total = float(samples[1]) * times

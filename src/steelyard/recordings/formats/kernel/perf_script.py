@@ -24,7 +24,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: samples by stack, outermost function first."""
-    report = Report("kernel/perf_script", source.place(source.first))
+    report = Report(source.place(source.first))
     stacks: Counter[tuple[str, str]] = Counter()
     times: list[float] = []
     command, frames = "", list[str]()

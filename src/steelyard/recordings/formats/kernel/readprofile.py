@@ -26,7 +26,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: samples by function; the rest of the total becomes one row."""
-    report = Report("kernel/readprofile", source.place(source.first))
+    report = Report(source.place(source.first))
     samples: dict[str, int] = {}
     for number, text in source.lines():
         if found := _TICKS.fullmatch(text):

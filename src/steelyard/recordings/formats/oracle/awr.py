@@ -63,7 +63,7 @@ def read(source: Source) -> list[Report]:
 
 
 def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> Report:
-    report = Report("oracle/awr", source.place(first))
+    report = Report(source.place(first))
     ends: dict[str, datetime] = {}
     for number_, text in [*other, *((n, t) for n, t, _ in rows if _SNAP.match(t) or _ELAPSED.match(t))]:
         if server := _SERVER.search(text):

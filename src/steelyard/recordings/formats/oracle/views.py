@@ -41,7 +41,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: what was counted between the first and the last capture."""
-    report = Report("oracle/views", source.place(source.first))
+    report = Report(source.place(source.first))
     seen: dict[str, list[dict[str, int]]] = {}
     captures: dict[str, int] = {}
     for number_, text, cells in _rows(source):

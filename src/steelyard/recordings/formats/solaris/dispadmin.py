@@ -23,7 +23,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: the table's columns by priority level."""
-    report = Report("solaris/dispadmin", source.place(source.first))
+    report = Report(source.place(source.first))
     columns: list[str] = []
     res, level = 0, 0
     for line, text in source.lines():

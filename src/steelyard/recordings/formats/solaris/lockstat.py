@@ -21,7 +21,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: spins and blocks become rows of `locks`, all else samples."""
-    report = Report("solaris/lockstat", source.place(source.first))
+    report = Report(source.place(source.first))
     event, unit = "", None
     for line, text in source.lines():
         if section := _SECTION.fullmatch(text):

@@ -35,7 +35,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report: dispatch queues, threads by state and priority, memory by use."""
-    report = Report("solaris/mdb", source.place(source.first))
+    report = Report(source.place(source.first))
     table, columns = "", 0
     states: Counter[tuple[str, int]] = Counter()
     for line, text in source.lines():

@@ -31,7 +31,7 @@ def sniff(head: str) -> bool:
 
 def read(source: Source) -> list[Report]:
     """One report; a heading begins another reading."""
-    report = Report("solaris/prstat", source.place(source.first))
+    report = Report(source.place(source.first))
     report.notices.append(("interval-unknown", "prstat prints no times: its readings are numbered"))
     at = -1
     for line, text in source.lines():

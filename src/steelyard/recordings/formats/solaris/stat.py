@@ -6,110 +6,37 @@ reading counts since the boot.
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass, field
-
-from steelyard.recordings.cells import exact
-from steelyard.recordings.mean import Mean
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.columns import Columns, Heading
+from steelyard.recordings.lines import has
 
 TITLE = "vmstat and mpstat of Solaris"
 
-_MPSTAT = re.compile(r"^ *CPU +minf +mjf +xcal\b.*\bidl\b.*$", re.MULTILINE)
-_VMSTAT = re.compile(r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$", re.MULTILINE)
-_PERCENT = {"usr", "us", "sys", "wt", "st", "idl", "id"}
+_MPSTAT, _VMSTAT = r"^ *CPU +minf +mjf +xcal\b.*\bidl\b", r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$"
+_PERCENT = ("usr", "us", "sys", "wt", "st", "idl", "id")
 
 
-def sniff(head: str) -> bool:
-    """Whether one of the headings is there."""
-    return bool(_MPSTAT.search(head) or _VMSTAT.search(head))
+def _heading(columns: list[str]) -> Heading | None:
+    if "xcal" not in columns and "swap" not in columns:
+        return None
+    # the second `sy` of vmstat is the CPU's; `in sy cs` are faults
+    names = ["sys" if name == "sy" and columns[i - 1] == "us" else name for i, name in enumerate(columns)]
+    per_cpu = names[0] == "CPU"
+    return Heading(
+        len(names),
+        tuple(
+            (i, f"{name}_percent" if name in _PERCENT else name, "")
+            for i, name in enumerate(names)
+            if i >= per_cpu
+        ),
+        ((0, "cpu "),) if per_cpu else (),
+        shares=tuple(i for i, name in enumerate(names) if name in _PERCENT),
+    )
 
 
-def read(source: Source) -> list[Report]:
-    """One report: readings by CPU, or of the host."""
-    now = _Readings(Report("solaris/stat", source.place(source.first)))
-    columns: list[str] = []
-    for line, text in source.lines():
-        if _MPSTAT.match(text) or _VMSTAT.match(text):
-            columns = _unique(text.partition("(")[0].split())
-            now.close()
-        elif text.lstrip().startswith("kthr"):
-            continue
-        elif text.strip() and not _row(now, columns, text):
-            source.skip(line, text)
-    return [now.report_of_all()]
-
-
-@dataclass
-class _Readings:
-    """Readings as they are read. name: of the figure. number: of the reading; seen: what it is
-    of; busy: of its CPUs."""
-
-    report: Report
-    name: str = ""
-    number: int = 0
-    seen: set[str] = field(default_factory=set[str])
-    busy: Mean = field(default_factory=Mean)
-    first_busy: float | None = None
-    all_busy: Mean = field(default_factory=Mean)
-
-    def begin(self, entity: str) -> None:
-        """A row begins: of the same reading, or of the next one."""
-        if entity in self.seen:
-            self.close()
-        self.seen.add(entity)
-
-    def close(self) -> None:
-        """Ends a reading. The first counts since the boot, and is kept apart."""
-        if not self.seen:
-            return
-        if self.number == 0:
-            self.first_busy = self.busy.value
-        elif self.busy.value is not None:
-            self.all_busy.add(self.busy.value)
-        self.name = "cpu_busy_vmstat" if "host" in self.seen else "cpu_busy_mpstat"
-        self.number, self.seen, self.busy = self.number + 1, set(), Mean()
-
-    def report_of_all(self) -> Report:
-        """The report, without the reading since the boot where others follow."""
-        self.close()
-        report = self.report
-        if not self.number:
-            return report
-        if self.number > 1:
-            report.samples = report.samples.within(0.5, math.inf)
-            report.notices.append(("since-boot", "the first reading counts since the boot: left out"))
-        else:
-            report.notices.append(("since-boot", "the only reading counts since the boot"))
-        report.notices.append(("interval-unknown", "no times are printed: the readings are numbered"))
-        report.figure(self.name, self.all_busy.value if self.number > 1 else self.first_busy, "%")
-        return report
-
-
-def _unique(columns: list[str]) -> list[str]:
-    """The second `sy` of vmstat is the CPU's; `in sy cs` are faults."""
-    found: list[str] = []
-    for name in columns:
-        cpu = found[-1:] == ["us"] and name == "sy"
-        found.append("sys" if cpu else name)
-    return found
-
-
-def _row(now: _Readings, columns: list[str], text: str) -> bool:
-    cells = text.split()
-    try:
-        if not columns or len(cells) != len(columns):
-            return False
-        values = {name: exact(cell) for name, cell in zip(columns, cells, strict=True)}
-    except ValueError:
-        return False
-    entity = f"cpu {cells[0]}" if columns[0] == "CPU" else "host"
-    now.begin(entity)
-    named = {f"{n}_percent" if n in _PERCENT else n: v for n, v in values.items() if n != "CPU"}
-    now.report.samples.add_row(float(now.number), entity, list(named), list(named.values()))
-    user = values.get("usr", values.get("us"))
-    if user is not None and "sys" in values:
-        now.busy.add(user + values["sys"])
-    return True
+sniff = has(f"{_MPSTAT}|{_VMSTAT}")
+read = Columns(
+    "Solaris",
+    _heading,
+    {"cpu_busy_mpstat": r"cpu \d+", "cpu_busy_vmstat": "host"},
+    since_boot=True,
+)

@@ -1,23 +1,19 @@
-"""pidstat of sysstat: CPU, memory, I/O and switches of processes."""
+"""pidstat of sysstat: CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
 from __future__ import annotations
 
-import re
-
-from steelyard.recordings.formats.system._sysstat import collect
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import BANNER, Source
+from steelyard.recordings.columns import Columns, sysstat
+from steelyard.recordings.lines import has
+from steelyard.recordings.source import BANNER
 
 TITLE = "pidstat (Linux)"
 
-_HEADING = re.compile(r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+(?:UID|USER)\s+(?:PID|TGID)\s", re.MULTILINE)
-
-
-def sniff(head: str) -> bool:
-    """Whether the banner is there, and a heading of pidstat."""
-    return bool(BANNER.search(head) and _HEADING.search(head))
-
-
-def read(source: Source) -> list[Report]:
-    """One report: samples by process."""
-    return [collect(source, "system/pidstat")]
+sniff = has(
+    BANNER.pattern,
+    r"^(?:\d\d:\d\d:\d\d(?: [AP]M)?|#\s+Time)\s+(?:UID|USER)\s+(?:PID|TGID)\s",
+)
+# with -h all columns are in one table, with the time among them
+read = Columns(
+    "pidstat",
+    lambda columns: sysstat(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command")),
+)

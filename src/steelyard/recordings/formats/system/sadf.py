@@ -32,7 +32,7 @@ def read(source: Source) -> list[Report]:
         for one in elements:
             number = elements.array - 1
             while number >= len(reports):
-                reports.append(_Host(Report("system/sadf", source.place(source.first))))
+                reports.append(_Host(Report(source.place(source.first))))
             reports[number].add(one)
         hosts = cast(list[Json], elements.rest["sysstat"]["hosts"])
         found = [report.close(host) for report, host in zip(reports, hosts, strict=False)]

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
-from steelyard.recordings.formats.system._sysstat import collect
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import BANNER, Source
+from steelyard.recordings.columns import Columns, sysstat
+from steelyard.recordings.lines import has
+from steelyard.recordings.source import BANNER
 
 TITLE = "sar (Linux), as text"
 
-_HEADING = re.compile(
-    r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+(?:CPU\s+%user|proc/s|runq-sz|kbmemfree|kbswpfree|pgpgin/s|tps|IFACE|DEV|"
-    r"INTR|dentunusd|pswpin/s|TTY)",
-    re.MULTILINE,
+_NAMES = ("CPU", "DEV", "IFACE", "INTR", "BUS", "TTY", "FILESYSTEM", "FCHOST")
+sniff = has(
+    BANNER.pattern,
+    r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+(?:CPU\s+(?:%user|%usr.*%steal\s+%irq)|proc/s|runq-sz|kbmemfree|kbswpfree"
+    r"|pgpgin/s|tps|IFACE|DEV|INTR|dentunusd|pswpin/s|TTY|MBfsfree|totsck|CPU\s+MHz)",
 )
-
-
-def sniff(head: str) -> bool:
-    """Whether the banner is there, and a heading of sar."""
-    return bool(BANNER.search(head) and _HEADING.search(head))
-
-
-def read(source: Source) -> list[Report]:
-    """One report; the CPU's use is the mean over all readings of `all`."""
-    return [collect(source, "system/sar", "cpu_busy_sar")]
+read = Columns("sar", lambda columns: sysstat(columns, _NAMES), {"cpu_busy_sar": "cpu all"})

@@ -35,7 +35,7 @@ def read(source: Source) -> list[Report]:
         except (ValueError, KeyError):
             source.skip(line, text)
             continue
-        report = Report("tables/series", source.place(line), clients=clients, seconds=_LENGTH_S)
+        report = Report(source.place(line), clients=clients, seconds=_LENGTH_S)
         report.work = Work(round(per_s * _LENGTH_S))
         report.notices.append(("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s"))
         found.append(report)

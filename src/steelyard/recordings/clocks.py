@@ -1,0 +1,69 @@
+"""Times in reports: of the day, of the epoch, or whole; days as languages write them; zones that follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+DAY_S = 86_400
+EPOCH = date(1970, 1, 1)
+_CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AP]M))?"
+_TIME = re.compile(_CLOCK + r"\s+(.*)")
+_EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*)")
+_ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
+_STAMP = re.compile(
+    r"(.*?)\b(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})[ T]" + _CLOCK + _ZONE
+)
+
+
+def time_of(text: str) -> tuple[date | None, float | None, str]:
+    """Day and second of the day where a line has them, and all else that it has."""
+    if found := _TIME.fullmatch(text):
+        return None, _second(found.groups()), found[5]
+    if found := _EPOCH_TIME.fullmatch(text):
+        return EPOCH, float(found[1]), found[2]
+    if (found := _STAMP.fullmatch(text)) and (day := day_of(found[2])):
+        return day, _second(found.groups()[2:]), found[1]
+    return None, None, text.removeprefix("#")
+
+
+def _second(clock: Sequence[str | None]) -> float:
+    hour, minute, second = (int(cell or 0) for cell in clock[:3])
+    hour = hour % 12 + (12 if clock[3] == "PM" else 0) if clock[3] else hour
+    return 3600.0 * hour + 60.0 * minute + second
+
+
+def day_of(text: str) -> date | None:
+    """The day of a banner or a time; None where day and month cannot be distinguished."""
+    parts = [int(part) for part in re.split(r"\D", text) if part]
+    try:
+        if "-" in text:
+            return date(*parts)
+        if "." in text:
+            return date(*reversed(parts))
+        first, second, year = parts
+        if first <= 12 and second <= 12 and first != second:
+            return None
+        month, day = (first, second) if first <= 12 else (second, first)
+        return date(year + (2000 if year < 100 else 0), month, day)
+    except (ValueError, TypeError):
+        return None
+
+
+@dataclass
+class Clock:
+    """The time of day of one section's rows. last_s: of its last row, at first when the recording began."""
+
+    last_s: float
+    midnights: int = 0
+
+    def after_midnights(self, second: float) -> float:
+        """Seconds since the midnight before the recording; a time before the last one is the next day's."""
+        second += self.midnights * DAY_S
+        if second < self.last_s - DAY_S / 2:
+            self.midnights += 1
+            second += DAY_S
+        self.last_s = second
+        return second

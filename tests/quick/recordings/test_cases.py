@@ -1,0 +1,202 @@
+"""Files in the shape of public reports, whose figures were once read wrong; each with its right result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from steelyard.bundle.reader import Bundle
+from steelyard.cli.commands import cli
+from steelyard.recordings.registry import reports_in
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+
+CASES = Path(__file__).parent / "cases"
+Series = dict[tuple[str, str], list[tuple[float, float]]]
+
+
+def read(name: str, not_understood: int = 0) -> list[Report]:
+    source = Source(CASES / name)
+    found = reports_in(source)
+    assert source.skipped.count == not_understood, source.skipped.lines
+    return found
+
+
+def one(name: str, not_understood: int = 0) -> Report:
+    (report,) = read(name, not_understood)
+    return report
+
+
+def figures(report: Report) -> dict[str, float]:
+    return {figure.name: figure.value for figure in report.figures}
+
+
+def series(report: Report) -> Series:
+    """Times and values by entity and metric."""
+    found: Series = {}
+    for sample in report.samples:
+        found.setdefault((sample.entity, sample.metric), []).append((sample.at_s, sample.value))
+    return found
+
+
+def work(report: Report) -> tuple[int, int, float | None, int | None]:
+    assert report.work is not None and report.work.foots
+    return report.work.transactions, report.work.errors, report.seconds, report.clients
+
+
+def imported(folder: Path, name: str, *more: str) -> Bundle:
+    done = CliRunner().invoke(cli, ["import", str(CASES / name), *more, "-o", str(folder / "out.bundle")])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return Bundle(folder / "out.bundle")
+
+
+def points(bundle: Bundle) -> list[tuple[int, int, float]]:
+    """Run, clients and throughput of each load point."""
+    found = bundle.evidence().points
+    rates = found["transactions"] / found["seconds"]
+    return [
+        (int(run), int(n), round(float(rate), 6))
+        for run, n, rate in zip(found["run"], found["clients"], rates, strict=True)
+    ]
+
+
+def test_terminals_of_benchbase_are_its_clients(tmp_path: Path) -> None:
+    found = imported(tmp_path, "benchbase-terminals", "--by-folder")
+    assert points(found) == [(1, 1, 50), (1, 4, 150), (1, 16, 200)]
+
+
+def test_each_tpmc_of_go_tpc_ends_a_run(tmp_path: Path) -> None:
+    first, second = read("go-tpc-two-runs.txt")
+    assert work(first) == (1800, 0, 60, None) and work(second) == (5400, 0, 60, None)
+    assert (figures(first)["tpmc"], figures(second)["tpmc"]) == (1000, 3000)
+    assert points(imported(tmp_path, "go-tpc-two-runs.txt")) == [(1, 1, 30), (2, 1, 90)]
+
+
+def test_users_of_hammerdb_belong_to_the_result_that_follows(tmp_path: Path) -> None:
+    found = read("hammerdb-loop.txt")
+    assert [report.clients for report in found] == [1, 4, 8]
+    assert [figures(report) for report in found] == [
+        {"nopm": 10_500, "tpm": 24_400}, {"nopm": 37_200, "tpm": 86_300}, {"nopm": 61_800, "tpm": 143_100},
+    ]  # fmt: skip
+    # the test period is stated, but for the last
+    assert [report.seconds for report in found] == [300, 300, 60]
+    assert points(imported(tmp_path, "hammerdb-loop.txt")) == [
+        (1, n, round(tpm / 60, 6)) for n, tpm in ((1, 24_400), (4, 86_300), (8, 143_100))
+    ]
+
+
+def test_a_quoted_cell_of_jmeter_may_hold_a_line_end() -> None:
+    report = one("jmeter-quoted-newline.jtl")
+    assert report.work is not None
+    assert (report.work.transactions, report.work.errors, report.clients) == (2, 1, 2)
+
+
+def test_a_transaction_controller_of_jmeter_is_the_sum_of_other_rows() -> None:
+    report = one("jmeter-transaction-controller.jtl")
+    assert report.work is not None and (report.work.transactions, report.work.errors) == (3, 1)
+    assert report.notices == [("sum", "2 rows are sums of other rows, and are not counted")]
+
+
+def test_the_mean_of_threads_is_weighted_by_their_transactions(tmp_path: Path) -> None:
+    found = imported(tmp_path, "pgbench-agg-threads", "--by-folder")
+    scores = found.duckdb.execute("select name, value from further_scores").fetchall()
+    assert points(found) == [(1, 1, 500)] and scores == [("latency_mean", 8.0)]
+
+
+def test_failures_of_pgbench_in_detail() -> None:
+    report = one("pgbench-failures-detailed.txt")
+    assert work(report) == (9000, 1000, 10, 8)
+    assert figures(report)["latency_mean"] == 8
+    found = series(report)
+    assert found["pgbench", "serialization_failures"] == [(0, 900)]
+    assert found["pgbench", "deadlock_failures"] == [(0, 100)]
+
+
+def test_progress_of_pgbench_belongs_to_the_summary_that_follows(tmp_path: Path) -> None:
+    first, second = read("pgbench-progress-loop.txt")
+    assert series(first)["pgbench", "tps"] == [(1, 100), (2, 110)]
+    assert series(second)["pgbench", "tps"] == [(1, 800), (2, 840), (3, 820)]
+    found = imported(tmp_path, "pgbench-progress-loop.txt")
+    assert points(found) == [(1, 1, 105), (1, 16, 820)]
+    query = "select t_ns / 1e9, value from samples where metric = 'tps' order by t_ns"
+    assert found.duckdb.execute(query).fetchall() == [(1, 100), (2, 110), (3, 800), (4, 840), (5, 820)]
+
+
+def test_progress_of_pgbench_by_the_clock() -> None:
+    report = one("pgbench-progress-timestamp.txt")
+    assert str(report.began) == "2026-11-24 06:00:00.107000+00:00"
+    assert work(report) == (1020, 0, 2, 4)
+    assert series(report)["pgbench", "tps"] == [(1, 500), (2, 520)]
+
+
+def test_the_rate_with_reconnections_gives_the_length() -> None:
+    report = one("pgbench-reconnect-t.txt")
+    assert work(report) == (2000, 0, 5, 20)
+    assert figures(report) == {"latency_mean": 50, "connection_time_mean": 9.25}
+
+
+def test_several_scripts_of_pgbench_have_their_figures() -> None:
+    report = one("pgbench-scripts.txt")
+    assert work(report) == (10_000, 0, 10, 4)
+    found = series(report)
+    for script, count, tps, mean in (("read.sql", 9010, 901, 1.5), ("write.sql", 990, 99, 26.75)):
+        assert found[f"script {script}", "transactions"] == [(0, count)]
+        assert found[f"script {script}", "tps"] == [(0, tps)]
+        assert found[f"script {script}", "latency_mean_ms"] == [(0, mean)]
+    statements = [value for (entity, name), [(_, value)] in found.items() if ": statement " in entity
+                  and name == "latency_mean_ms"]  # fmt: skip
+    assert statements == [0.002, 1.498, 0.003, 26.74]
+
+
+def test_sysbench_0_5() -> None:
+    report = one("sysbench-0.5.txt")
+    assert work(report) == (410, 1, 4.0047, 8)
+    assert figures(report) == {"latency_min": 20.1, "latency_mean": 78, "latency_max": 201.4, "p95": 89.9}
+    assert series(report)["sysbench", "tps"] == [(2, 100.5), (4, 104.5)]
+    assert series(report)["sysbench", "p95_ms"] == [(2, 91.2), (4, 88.1)]
+
+
+def test_checkpoints_of_sysbench_are_added_up() -> None:
+    report = one("sysbench-1.0-checkpoints.txt")
+    assert work(report) == (6000, 0, 30.0003, 4)
+    assert figures(report) == {"latency_min": 6, "latency_mean": 20, "latency_max": 90}
+
+
+def test_a_kernel_release_with_a_point_does_not_turn_decimal_commas_off() -> None:
+    report = one("iostat-comma-suse.txt")
+    assert figures(report) == {"cpu_busy_iostat": 40}
+    assert series(report)["device sda", "tps"] == [(0, 814)]
+    assert series(report)["device sda", "util_percent"] == [(0, 64.32)]
+
+
+def test_iostat_at_times_of_dotted_days() -> None:
+    report = one("iostat-t-german.txt")
+    assert (str(report.began), report.seconds) == ("2026-11-24 10:00:00", 20)
+    assert figures(report) == {"cpu_busy_iostat": 45}
+    assert series(report)["device sda", "tps"] == [(10, 814), (20, 914)]
+
+
+def test_each_heading_of_iostat_begins_a_reading() -> None:
+    found = series(one("iostat-xd.txt"))
+    assert found["device nvme0n1", "r_per_s"] == [(0, 500), (1, 700)]
+    assert found["device nvme0n1", "util_percent"] == [(0, 60), (1, 80)]
+
+
+def test_a_process_that_migrates_is_one() -> None:
+    found = series(one("pidstat-migrating.txt"))
+    assert [v for _, v in found["pid 4711 postgres", "cpu_percent"]] == [50, 70, 30]
+    assert [v for _, v in found["pid 4712 postgres", "cpu_percent"]] == [25, 27, 29]
+
+
+def test_sar_of_all_shares_is_no_mpstat() -> None:
+    report = one("sar-u-all-q.txt")
+    assert (report.format, figures(report)) == ("system/sar", {"cpu_busy_sar": 15})
+    assert series(report)["host", "runq_sz"] == [(600, 3), (1200, 5)]
+
+
+def test_a_zone_behind_each_row_of_vmstat() -> None:
+    report = one("vmstat-t-zone.txt")
+    assert (str(report.began), report.seconds) == ("2026-11-24 10:00:00", 2)
+    assert figures(report) == {"cpu_busy_vmstat": 50}
+    assert series(report)["host", "r"] == [(1, 3), (2, 4)]
