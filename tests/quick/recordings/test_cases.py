@@ -53,7 +53,7 @@ def imported(folder: Path, name: str, *more: str) -> Bundle:
 
 def points(bundle: Bundle) -> list[tuple[int, int, float]]:
     """Run, clients and throughput of each load point."""
-    found = bundle.evidence().points
+    found = bundle.evidence().view("points")
     rates = found["transactions"] / found["seconds"]
     return [
         (int(run), int(n), round(float(rate), 6))
