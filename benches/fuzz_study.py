@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from steelyard.study.errors import InputError
-from steelyard.study.factors import check_effects
 from steelyard.study.load_study import catalogue, plan_study
-from steelyard.study.plan import blocks
+from steelyard.study.plan import blocks, check_effects
 from steelyard.subjects import check, kind_of
 from steelyard.workloads import work_of
 
@@ -152,7 +151,7 @@ def attempt(text: str) -> str:
         for workload in workloads:
             work_of(workload)
             workload.summary()
-        check_effects(study, workloads, [option.levels for option in found])
+        check_effects(study, found)
         if study.subject.kind in CHECKED:
             check(study, found)
         for _ in blocks(study, found, not kind_of(study).boots_itself):

@@ -30,5 +30,5 @@ def test_commits_wait_for_storage_unless_the_study_says_otherwise(
 
 
 def test_a_subject_that_commits_nothing_has_no_durability() -> None:
-    with pytest.raises(InputError, match=r"subject\.durability: .* has no durability to switch off"):
+    with pytest.raises(InputError, match=r"subject\.durability: .* has no durability"):
         PreparedStudy.of(STUDY, "my.toml")

@@ -15,9 +15,9 @@ from steelyard import _core
 from steelyard.host.cpus.placement import place
 from steelyard.host.cpus.scheduling import schedule_of
 from steelyard.host.processes.guard import Guard
+from steelyard.lab.alone import BackgroundSessions
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.machine.background_sessions import BackgroundSessions
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study

@@ -54,7 +54,7 @@ def test_without_the_choice_it_is_refused_with_the_way_to_choose() -> None:
 
 def test_the_choice_is_refused_where_it_does_nothing() -> None:
     assert "runs add nothing to the data" in refused(text(kind="lookup"))
-    with pytest.raises(InputError, match="the lab restores the data of a server that it starts"):
+    with pytest.raises(InputError, match=r"subject\.restore: has no effect: there is no dsn"):
         parse_study(text().replace('dsn = "host=x', '# "'), "study.toml")
 
 

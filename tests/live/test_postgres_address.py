@@ -16,7 +16,7 @@ from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.report.about.provenance import about_bundle
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects.postgres.address import check
+from steelyard.subjects.postgres.by_address import check
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workloads import work_of
 

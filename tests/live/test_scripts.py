@@ -13,8 +13,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
-from steelyard.study.script_study import is_script
-from steelyard.study.scripts import variables_of
+from steelyard.study.script_study import is_script, variables_of
 
 TPCB = """\
 -- a comment; with a semicolon

@@ -18,7 +18,7 @@ from laboratory import Lab, small_study
 
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.subjects.sqlite.workload_tables import load_statements
+from steelyard.subjects.sqlite.database import load_statements
 from steelyard.workloads import Column, DataTable, Work
 
 ROWS = 500

@@ -21,7 +21,7 @@ from steelyard.subjects import Bench
 from steelyard.subjects.mariadb.binaries import beside, find_server
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.cluster import make_cluster
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.daemon import Daemon
 from steelyard.workflow.exit_codes import Exit
 
 STUDY = """\
@@ -46,13 +46,13 @@ class Clusters:
         self.bench = Bench(study, options, {}, folder, place(1, False), guard)
         self.folder = folder
         self.bindir = reachable(found)
-        self.account = account_of_servers()
+        self.daemon = Daemon(self.bench, "PostgreSQL", "server.log", "socket", 5432)
         self.made = 0
 
     def make(self, *options: str) -> Path:
         self.made += 1
         data = self.folder / f"data{self.made}"
-        make_cluster(self.bench, self.account, self.bindir, data, options)
+        make_cluster(self.daemon, self.bindir, data, options)
         return data
 
     def new(self) -> int:
@@ -125,8 +125,8 @@ def test_a_copy_is_like_the_original_and_a_change_of_one_leaves_the_next(cluster
     first, second = clusters.make(), clusters.make()
     assert identifier(first) == identifier(second)
     for cluster in (first, second):
-        assert (cluster.stat().st_mode & 0o777, cluster.owner()) == (0o700, clusters.account.owner)
-        assert {place.owner() for place in cluster.rglob("*")} == {clusters.account.owner}
+        assert (cluster.stat().st_mode & 0o777, cluster.owner()) == (0o700, clusters.daemon.account.owner)
+        assert {place.owner() for place in cluster.rglob("*")} == {clusters.daemon.account.owner}
         assert not (cluster / "postmaster.pid").exists()
     assert {p.relative_to(first) for p in first.rglob("*")} == {
         p.relative_to(second) for p in second.rglob("*")

@@ -26,8 +26,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, plan_study
 from steelyard.study.plan import Option
 from steelyard.subjects import Bench, Load, SubjectFailed, check, kind_of
-from steelyard.subjects.valkey.program import find_server
-from steelyard.subjects.valkey.settings import taken
+from steelyard.subjects.valkey.server import find_server, taken
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import load_plan

@@ -195,7 +195,7 @@ def test_a_bad_table_is_refused_with_the_line_of_the_study_and_of_the_table(
         ('scaled = "worker"', 'scaled = "wroker"', 'scaled: no group "wroker"; did you mean "worker"?'),
         ("cv = 1", "cw = 1", 'unknown key "cw"; did you mean "cv"?'),
         ("working_set_kib = 4096", "count = 4", "plan.clients are the numbers of threads of this group"),
-        ("working_set_kib = 4096", 'class = "RT"\nnice = 3', "the class RT ignores it"),
+        ("working_set_kib = 4096", 'class = "RT"\nnice = 3', "has no effect: class is 'RT', not 'TS or IA'"),
         ("working_set_kib = 4096", 'set = "db"', 'no processor set "db" in sets'),
         ("trace_s = 0.5", 'trace_threads = "worker:16"', 'no thread "worker:16"'),
         ("blocks = 5", "blocks = 5\n[monitors]\nhost = 1", "has its own clock"),

@@ -233,8 +233,8 @@ def test_the_doctor_looks_at_everything_and_says_what_to_do():
 
 
 def test_the_doctor_without_a_server_says_how_to_get_one(monkeypatch):
-    monkeypatch.setattr("steelyard.subjects.postgres.findings.embedded_bindir", lambda: None)
-    monkeypatch.setattr("steelyard.subjects.postgres.findings.installed_bindirs", list)
+    monkeypatch.setattr("steelyard.subjects.postgres.binaries.embedded_bindir", lambda: None)
+    monkeypatch.setattr("steelyard.subjects.postgres.binaries.installed_bindirs", list)
     monkeypatch.setenv("PATH", str(Path(__file__).parent))
     found = next(f for f in diagnose(jitter_s=0.01) if f.name == "PostgreSQL")
     assert found.state == "missing"

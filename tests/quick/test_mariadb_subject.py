@@ -8,7 +8,7 @@ import pytest
 
 from small import small_study
 from steelyard.study.errors import InputError
-from steelyard.subjects.mariadb.settings_read_back import taken
+from steelyard.subjects.mariadb.session import taken
 from steelyard.workflow.prepare import PreparedStudy
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.host.cpus.nearness import shared
+from steelyard.subjects.latches import shared
 
 
 def machine(place: Path, cpus: dict[int, tuple[int, int]], caches: dict[int, str]) -> Path:

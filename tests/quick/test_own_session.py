@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from steelyard.subjects.postgres.own_session import own_dsn, own_session
+from steelyard.subjects.postgres.session import own_dsn, own_session
 from steelyard.subjects.servers.identity import Identity
 
 

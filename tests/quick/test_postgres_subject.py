@@ -12,7 +12,7 @@ from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import check
 from steelyard.subjects.postgres.binaries import find_bindir
-from steelyard.subjects.postgres.checksums import checksums
+from steelyard.subjects.postgres.cluster import checksums
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
@@ -59,7 +59,7 @@ workload = { kind = "sql", statements.one.sql = "select 1" }
 factors.handle = { scope = "client", levels = { A = "none", B = "named" } }
 """
     study, found = plan_study(text.replace("KIND", "sqlite"), "kept.toml")
-    with pytest.raises(InputError, match="has no choice of data checksums"):
+    with pytest.raises(InputError, match="has no data_checksums"):
         check(study, found)
     own = f'kind = "sql", data_directory = "{tmp_path}", data_database = "shop", '
     study, found = plan_study(text.replace("KIND", "postgres").replace('kind = "sql", ', own), "kept.toml")

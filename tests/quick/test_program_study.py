@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.host.cpus.processor_sets import divide
 from steelyard.study.errors import InputError
 from steelyard.study.workloads.program import lower_is_better
+from steelyard.subjects.programs import divide
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\
@@ -106,9 +106,8 @@ OF_SCORE = STUDY[STUDY.index("score =") : STUDY.index("[factors")]
 
 @pytest.mark.parametrize("key", ['unit = "ms"', 'better = "lower"', "time = { pattern = '(x)' }"])
 def test_a_key_of_the_score_without_a_score_is_refused(key: str) -> None:
-    assert f"{key.partition(' ')[0]} has no effect without score" in refusal(
-        STUDY.replace(OF_SCORE, key + "\n")
-    )
+    said = refusal(STUDY.replace(OF_SCORE, key + "\n"))
+    assert f"workload.{key.partition(' ')[0]}: has no effect: there is no score" in said
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from steelyard.study.load_study import find_study, parse_study
-from steelyard.study.overrides import adjusted
+from steelyard.study.overrides import adjusted, quick_changes, quick_text
 from steelyard.study.plan import options
-from steelyard.study.quick import quick_changes, quick_text
 from steelyard.study.study import Plan
 from steelyard.subjects import kind_of
 from steelyard.subjects.in_turns import data_s
-from steelyard.subjects.run_time import expected_run_s
-from steelyard.workflow.busy_machine import slowdown
-from steelyard.workflow.prepare import PreparedStudy, expected_s
+from steelyard.workflow.expectation import slowdown
+from steelyard.workflow.prepare import PreparedStudy, expected_run_s, expected_s
 from steelyard.workloads import work_of
 
 PROGRAM = """\

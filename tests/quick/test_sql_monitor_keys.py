@@ -32,7 +32,7 @@ def refusal(folder: Path, kind: str, lines: str) -> str:
         ("[monitors.own]\nsq = 'select 1'", 'monitors.own.sq: unknown key "sq"; did you mean "sql"?'),
         ("[monitors.own]\nsql = 'select 1'", "counters or gauges is needed"),
         ("[monitors.own]\ncounters = ['x']", "the query is needed"),
-        ("[monitors.own]\nset = 'postgres-wal'\nby = 'x'", "by: the set has its own"),
+        ("[monitors.own]\nset = 'postgres-wal'\nby = 'x'", "monitors.own.by: has no effect: set is given"),
         ("[monitors.own]\nsql = 'select 1'\ncounters = ['X']", "invalid column"),
         ("[monitors.own]\nsql = 'select 1'\ngauges = ['x_total']", "belongs to a counter"),
         ("[monitors.own]\nsql = 'select 1'\ncounters = ['x']\ngauges = ['x']", "x stands in two places"),

@@ -203,7 +203,11 @@ def refused(text: str) -> str:
             "my.toml:9: workload.statements.look.sql: no generator for :low",
         ),
         ('kind = "sql"', 'kind = "sq"', 'my.toml:6: workload.kind: no workload "sq"; did you mean "sql"?'),
-        ('kind = "sql"', 'kind = "storm"', "my.toml:8: workload.statements: has no effect: kind 'storm'"),
+        (
+            'kind = "sql"',
+            'kind = "storm"',
+            "my.toml:8: workload.statements: has no effect: kind is 'storm', not 'sql'",
+        ),
         ('kind = "sql"', 'kind = "sql"\nrows = 9', "my.toml:7: workload.rows: has no effect"),
         (
             'kind = "sql"',

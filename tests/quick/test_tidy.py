@@ -51,10 +51,10 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors kernel_files key_types locate scripts
+        errors kernel_files key_types
         setting_names
         monitors
-        fleet host_settings passwords probes source
+        fleet host_settings passwords source
         server_options
         settings_file
         script_study
@@ -63,8 +63,8 @@ ROOMS = {
         study
         schema_levels validation_errors
         factors
-        plan quick
-        load_study fleet_file
+        plan
+        load_study
         overrides
     """,
     "host": """
@@ -76,7 +76,7 @@ ROOMS = {
     "subjects": """
         drivers servers rehearsal
         postgres
-        mariadb sqlite valkey dispatcher guests jdbc latches programs null in_turns run_time
+        mariadb sqlite valkey dispatcher guests jdbc latches programs null in_turns
         statements_of_data
     """,
     "fleet": """
@@ -99,9 +99,9 @@ ROOMS = {
     """,
     "lab": """
         engines observe
-        finished_run run_parts within_guest
+        run_parts within_guest
         environment
-        consistency machine
+        machine
         laboratory doctor
         rehearsal
         alone turns
@@ -151,9 +151,8 @@ ROOMS = {
         export page terminal
     """,
     "workflow": """
-        busy_machine complaint exit_codes measured_bursts prepare
-        attempts bench expectation fleet needs program_name
-        missing
+        complaint exit_codes measured_bursts prepare
+        attempts expectation fleet needs program_name
         runs
         measure resolution show
         session

@@ -17,7 +17,7 @@ def test_consent_is_for_addresses_alone_and_reload_needs_it() -> None:
     text = STUDY.format(
         kind="postgres", dsn="host=x", subject="writes = true", workload="", factor="", more="", sql=READ
     )
-    with pytest.raises(InputError, match="needs no consent"):
+    with pytest.raises(InputError, match=r"subject\.writes: has no effect: there is no dsn"):
         parse_study(text.replace('dsn = "host=x"', ""), "study.toml")
     reload = text.replace("writes = true", 'restore = "reload"').replace('"sql"', '"order-entry"')
     head, tail = reload.split("[workload.statements.own]")

@@ -42,10 +42,10 @@ from steelyard.subjects.mariadb.binaries import find_server as mariadbd
 from steelyard.subjects.postgres.binaries import find_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.pooler import PREFIX
 from steelyard.subjects.servers import daemon
-from steelyard.subjects.servers.directory import copy_files
-from steelyard.subjects.valkey.program import find_server
-from steelyard.workflow.bench import bench_of
+from steelyard.subjects.servers.templates import copy_files
+from steelyard.subjects.valkey.server import find_server
 from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workflow.runs import bench_of
 
 TEN = 10
 _SET_UP_S = {"postgres": 3, "mariadb": 30, "valkey": 5}

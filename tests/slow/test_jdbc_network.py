@@ -16,9 +16,8 @@ from needs import JDBC
 from servers import answers, free_port
 
 from steelyard.bundle.reader import Bundle
-from steelyard.subjects.drivers.connection import DriverConnection
-from steelyard.subjects.drivers.jars import jars
-from steelyard.subjects.drivers.java import engine_jar, java
+from steelyard.subjects.drivers.connection import java, prepared, with_own_programs
+from steelyard.subjects.drivers.jars import jars, located
 
 pytestmark = pytest.mark.needs(*JDBC)
 CLIENTS = 2
@@ -157,15 +156,18 @@ def refuse_wrong_counts(lab: Lab, name: str, client: Client, port: int) -> None:
     """Runs the study against the server: what it counts is what the server has."""
     url = client.url.format(port=port)
     properties = {"user": client.user, "password": client.password}
-    own = DriverConnection(url, properties, [engine_jar(), *jars(client.driver, lab.folder)])
-    own.prepare([TABLE, *ROWS], {}, 60, url)
+    keys = {"driver_class": "", "login_s": 10, "heap_mib": 512, "warm_up_max_s": 15.0}
+    own = with_own_programs(
+        {**keys, "driver": located(client.driver, lab.folder), "url": url, "properties": properties}
+    )
+    prepared(own, [TABLE, *ROWS], {}, 60, url)
     file = lab.folder / "study.toml"
     file.write_text(
         STUDY.format(url=url, driver=client.driver, user=client.user, clients=CLIENTS), encoding="utf-8"
     )
     done = lab.run("run", file, "--bundle", lab.bundle, PASSWORD=client.password)
     assert done.returncode == 0, done.stderr
-    sums = own.prepare([], {"sum": "select sum(balance) from account"}, 60, url)
+    sums = prepared(own, [], {"sum": "select sum(balance) from account"}, 60, url)
     bundle = Bundle(lab.bundle)
     counts = bundle.columns("select run, sum(transactions) as n, sum(errors) as e from clients group by run")
     assert min(counts["n"]) > 0

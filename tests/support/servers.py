@@ -20,7 +20,7 @@ import pytest
 from needs import needs
 from session_folder import copy_of
 
-from steelyard.host.processes.shared_memory import free, shared_memory
+from steelyard.host.processes.process_mark import free, shared_memory
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
 from steelyard.subjects.servers.account import Account, account_of_servers
 

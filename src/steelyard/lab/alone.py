@@ -7,14 +7,13 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from steelyard.host.processes.limits import TimedOut
-from steelyard.lab.consistency import growth_samples, refuse_inconsistent
-from steelyard.lab.engines.listener import Listener
+from steelyard.host.cpus.scheduling import NotTaken
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result_tables import (
@@ -28,17 +27,19 @@ from steelyard.lab.engines.result_tables import (
     work_done,
 )
 from steelyard.lab.environment.redaction import redact, redacted_run
-from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
-from steelyard.lab.machine.background_sessions import BackgroundSessions
+from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.lab.run_parts import (
     Pulse,
+    Run,
     engine_cpus,
+    growth_samples,
     joined,
+    refuse_inconsistent,
     refuse_interrupted,
     root_processes,
     target_of,
@@ -46,11 +47,42 @@ from steelyard.lab.run_parts import (
     with_samples,
 )
 from steelyard.run_tables.rows import Columns
-from steelyard.study.plan import Slot
+from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
+from steelyard.study.plan import Option, Slot
 from steelyard.study.study import Study
-from steelyard.subjects import Load, started
+from steelyard.subjects import Load, SubjectFailed, started
+from steelyard.workloads import Scripted, Work
 
 _AFTER_S = 0.3
+
+_FOUND_S = 5.0
+_LOOK_S = 0.02
+_ANSWER_S = 30.0
+
+
+@dataclass
+class Listener:
+    """Marks the edges of phases, and reports the rate of the last second.
+
+    last: transactions and time (ns) of the last tick.
+    """
+
+    mark: Callable[[], None]
+    phase: Callable[[Mapping[str, Any]], None]
+    tick: Callable[[float], None]
+    last: tuple[int, int] = (0, 0)
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        """Handles one event."""
+        if event["event"] == "phase":
+            self.phase(event)
+            self.mark()
+        elif event["event"] == "tick":
+            count, t_ns = int(event["transactions"]), int(event["t_ns"])
+            before, then_ns = self.last
+            self.last = (count, t_ns)
+            if then_ns and count >= before and t_ns > then_ns:
+                self.tick((count - before) / ((t_ns - then_ns) / 1e9))
 
 
 def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
@@ -176,3 +208,51 @@ def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
             "this subject has its own clock: records of this machine's kernel probes cannot be related to it",
         ),
     )
+
+
+class BackgroundSessions:
+    """phase() with each event of the engine. Raises SubjectFailed for a refused setting, LoadFailed."""
+
+    def __init__(self, host: Host, option: Option, work: Work, load: Load) -> None:
+        self._host = host
+        self._option = option
+        self._load = load
+        self._requested = host_settings(option.host).schedules.get(SESSIONS)
+        self._text, self._count = _background(work)
+        self._threads: set[int] = set()
+
+    def phase(self, event: Mapping[str, Any]) -> None:
+        """Schedules the sessions before the measure phase."""
+        if self._requested and event["phase"] in ("warm-up", "measure") and not self._threads:
+            self._schedule(self._requested)
+
+    def _schedule(self, requested: Schedule) -> None:
+        server = self._load.server
+        if server is None or server.sessions is None:
+            raise SubjectFailed(
+                f"option {self._option.label}: {SESSIONS}. settings need a server of this machine whose"
+                " sessions are threads or processes of their own"
+            )
+        limit_s = time.monotonic() + _FOUND_S
+        sessions, text = server.sessions, self._text
+        while len(self._threads) < self._count and time.monotonic() < limit_s:
+            self._threads |= set(within(_ANSWER_S, "reading the sessions", lambda: sessions(text)))
+            time.sleep(_LOOK_S)
+        if len(self._threads) != self._count:
+            raise LoadFailed(f"{len(self._threads)} of {self._count} reporting sessions were found")
+        try:
+            for thread in self._threads:
+                self._host.schedule(SESSIONS, thread, requested)
+        except NotTaken as misfit:
+            raise SubjectFailed(
+                f"option {self._option.label}: the host did not take {SESSIONS}.{misfit}"
+            ) from None
+
+
+def _background(work: Work) -> tuple[str, int]:
+    """The text that the sessions execute, and how many there are."""
+    for name, one in work.transactions.items():
+        if isinstance(one, Scripted) and one.clients and not one.takes:
+            text = next(s.sql for key, s in work.statements.items() if key.startswith(f"{name}: "))
+            return text, one.clients
+    return "", 0

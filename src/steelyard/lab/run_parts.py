@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from steelyard.host.cpus.placement import Placement
+from steelyard.host.processes.limits import within
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
 from steelyard.run_tables.rows import Columns, Rows
+from steelyard.study.plan import Slot
+from steelyard.study.study import Study
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
+from steelyard.workloads import Condition, Work
 
 _PERIOD_S = 0.2
 _STILL_S = 0.5
@@ -123,3 +129,55 @@ def _idle_s() -> float:
     with suppress(OSError):
         ready_ns = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.process_time() - ready_ns / 1e9
+
+
+def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = False) -> None:
+    """Raises LoadFailed with the conditions that the data violate, after a run or as loaded."""
+    conditions = [one for one in work.conditions if one.after_runs or loaded]
+    if found := "; ".join(_violations(study, conditions, load)):
+        raise LoadFailed(f"the data are inconsistent {'as loaded' if loaded else 'after the run'}: {found}")
+
+
+def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Columns:
+    """Rows of the tables that runs add to, at the end of a run and as loaded."""
+    samples = Rows("samples")
+    for table, loaded in work.grows.items():
+        rows = _number(study, load, f"select count(*) from {table}")
+        for metric, value in (("rows", rows), ("rows_loaded", loaded)):
+            samples.add(t_ns=t_ns, monitor="data", entity=table, metric=metric, value=float(value))
+    return samples.columns()
+
+
+def _violations(study: Study, conditions: Iterable[Condition], load: Load) -> Iterator[str]:
+    for condition in conditions:
+        if count := _number(study, load, condition.sql):
+            yield f"{condition.name} is violated {count:,} time{'s' * (count != 1)}"
+
+
+def _number(study: Study, load: Load, sql: str) -> int:
+    server = load.server
+    if server is None or server.number is None:
+        raise LoadFailed("the data cannot be read: this subject has no connection for it")
+    ask = server.number
+    return within(study.plan.set_up_limit_s, "reading the data", lambda: ask(sql))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: its slot, its status, its rate, and its tables as columns.
+
+    status: done, void or disturbed. A void run has tables only when its load ran to the end and no
+    transaction succeeded. disturbed_share: of its busy time, lost to others; 0 where it was not disturbed.
+    """
+
+    slot: Slot
+    attempt: int
+    status: str
+    cause: str
+    started_at: str
+    seconds: float
+    tps: float = 0.0
+    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
+    server_log: str = ""
+    disturbed_share: float = 0.0
+    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

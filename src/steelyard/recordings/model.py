@@ -12,8 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Strict
-from steelyard.study.locate import line_of
-from steelyard.study.source import text_of, toml_of
+from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.validation_errors import explain
 
 _EXAMPLE = "steelyard import --example-table prints one that works"
@@ -22,69 +21,73 @@ _EXAMPLE = "steelyard import --example-table prints one that works"
 class Throughput(Strict):
     """Meaning of columns. Columns with the name of a factor give the option of a row."""
 
-    file: str = Field(
-        description="CSV, in the folder of the recording's file; the first line names the columns"
-    )
-    where: dict[str, str] = Field(
-        default_factory=dict, description="value by column: only these rows count, in all tables"
-    )
-    clients: str = Field(
-        default="clients", description="column of the number of clients (study.plan.clients)"
-    )
-    per_s: str = Field(default="per_s", description="column of the throughput, in study.workload.unit")
+    file: str
+    """CSV, in the folder of the recording's file; the first line names the columns"""
+    where: dict[str, str] = Field(default_factory=dict)
+    """value by column: only these rows count, in all tables"""
+    clients: str = "clients"
+    """column of the number of clients (study.plan.clients)"""
+    per_s: str = "per_s"
+    """column of the throughput, in study.workload.unit"""
 
 
 class LatchTable(Strict):
     """Columns gets, misses, spin_gets, sleeps, wait_time, each optional; of one option."""
 
-    file: str = Field(description="CSV")
-    latch: str = Field(description="its name")
-    option: str = Field(description="label of the option whose latch it is: codes joined by _")
-    wait_unit: Literal["ns", "us", "ms", "s"] = Field(default="us", description="of wait_time")
+    file: str
+    """CSV"""
+    latch: str
+    """its name"""
+    option: str
+    """label of the option whose latch it is: codes joined by _"""
+    wait_unit: Literal["ns", "us", "ms", "s"] = "us"
+    """of wait_time"""
 
 
 class Claims(Strict):
     """Columns figure and value, and those of the factors: published figures of the source."""
 
-    file: str = Field(description="CSV")
+    file: str
+    """CSV"""
 
 
 class ProbeTables(Strict):
     """Tables of kernprof and lockmeter, of one option: see recordings/probes.py for their columns."""
 
-    option: str = Field(description="label of the option that was profiled")
-    profile: str | None = Field(default=None, description="CSV: function, samples")
-    locks: str | None = Field(default=None, description="CSV: one row per lock")
+    option: str
+    """label of the option that was profiled"""
+    profile: str | None = None
+    """CSV: function, samples"""
+    locks: str | None = None
+    """CSV: one row per lock"""
 
 
 class Server(Strict):
     """What was measured."""
 
-    version: str = Field(description="name and version, in the source's words")
+    version: str
+    """name and version, in the source's words"""
 
 
 class TableRecording(Strict):
     """The whole file: transactions_per_client, or as_if_measured_s where only rates were published."""
 
-    source: str = Field(description="who published it, where and when")
-    transactions_per_client: int | None = Field(
-        default=None, gt=0, le=10**12, description="transactions of each client, where their number was fixed"
-    )
-    as_if_measured_s: float | None = Field(
-        default=None, ge=0.001, le=1e9, description="length of a load point where only its rate is known"
-    )
+    source: str
+    """who published it, where and when"""
+    transactions_per_client: int | None = Field(default=None, gt=0, le=10**12)
+    """transactions of each client, where their number was fixed"""
+    as_if_measured_s: float | None = Field(default=None, ge=0.001, le=1e9)
+    """length of a load point where only its rate is known"""
     throughput: Throughput
     latches: LatchTable | None = None
     claims: Claims | None = None
     probes: ProbeTables | None = None
     server: Server
-    environment: dict[str, Any] = Field(
-        default_factory=dict, description="facts of the machine, as environment.json of a bundle has them"
-    )
-    study: dict[str, Any] = Field(
-        description="the study that the tables answer, as in a study file: subject.kind recording,"
-        " workload.kind published, and one block; without factors the tables are of one server alone"
-    )
+    environment: dict[str, Any] = Field(default_factory=dict)
+    """facts of the machine, as environment.json of a bundle has them"""
+    study: dict[str, Any]
+    """the study that the tables answer, as in a study file: subject.kind recording, workload.kind published,
+    and one block; without factors the tables are of one server alone"""
 
     @model_validator(mode="after")
     def _one_length(self) -> TableRecording:

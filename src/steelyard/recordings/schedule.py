@@ -9,8 +9,7 @@ from pydantic import Field, ValidationError
 
 from steelyard.study.errors import InputError
 from steelyard.study.key_types import Form, KeyName, Label, Strict, StudyName
-from steelyard.study.locate import line_of
-from steelyard.study.source import text_of, toml_of
+from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.validation_errors import explain
 
 _EXAMPLE = "steelyard import --example prints one to start from"
@@ -28,97 +27,108 @@ OptionLabel = Annotated[
 class OptionFiles(Strict):
     """The files of one option; runs and blocks follow from folders and times."""
 
-    files: list[str] = Field(min_length=1, description="names or patterns, in the folder of the schedule")
-    version: str = Field(default="", description="name and version of the server")
+    files: list[str] = Field(min_length=1)
+    """names or patterns, in the folder of the schedule"""
+    version: str = ""
+    """name and version of the server"""
 
 
 class RunFiles(Strict):
     """The files of one run."""
 
-    option: OptionLabel = Field(description="which option ran")
-    block: int = Field(ge=1, le=10_000, description="number of the block: each option runs once per block")
-    clients: int | None = Field(
-        default=None, ge=1, le=10_000, description="load point, where the files do not tell"
-    )
-    began: str | None = Field(
-        default=None,
-        description="when the run began, ISO 8601, for files that do not tell: 2026-03-01T14:56:00",
-    )
-    seconds: float | None = Field(
-        default=None, gt=0, le=1e9, description="length of the run, for files that do not tell"
-    )
-    files: list[str] = Field(min_length=1, description="names or patterns")
+    option: OptionLabel
+    """which option ran"""
+    block: int = Field(ge=1, le=10_000)
+    """number of the block: each option runs once per block"""
+    clients: int | None = Field(default=None, ge=1, le=10_000)
+    """load point, where the files do not tell"""
+    began: str | None = None
+    """when the run began, ISO 8601, for files that do not tell: 2026-03-01T14:56:00"""
+    seconds: float | None = Field(default=None, gt=0, le=1e9)
+    """length of the run, for files that do not tell"""
+    files: list[str] = Field(min_length=1)
+    """names or patterns"""
 
 
 class FileChoice(Strict):
     """What some files do not say of themselves."""
 
-    files: str = Field(description="name or pattern")
-    format: str | None = Field(default=None, description="name of the format; default: recognised")
-    seventh: Literal["lag", "retries"] | None = Field(
-        default=None, description="7th column of a log of pgbench"
-    )
-    utc_offset_minutes: float | None = Field(
-        default=None, ge=-1440, le=1440, description="of the file's times, which name no zone"
-    )
-    ahead_s: float = Field(
-        default=0.0, ge=-1e9, le=1e9, description="by how much that machine's clock is ahead"
-    )
+    files: str
+    """name or pattern"""
+    format: str | None = None
+    """name of the format; default: recognised"""
+    seventh: Literal["lag", "retries"] | None = None
+    """7th column of a log of pgbench"""
+    utc_offset_minutes: float | None = Field(default=None, ge=-1440, le=1440)
+    """of the file's times, which name no zone"""
+    ahead_s: float = Field(default=0.0, ge=-1e9, le=1e9)
+    """by how much that machine's clock is ahead"""
 
 
 class MetricColumn(Strict):
     """One column of numbers. A column without its unit is not read."""
 
-    column: str = Field(description="name of the column; of JSON lines, of the key")
-    metric: Label = Field(description="its name in the report; `throughput` is the work per second")
-    unit: Label = Field(description="its unit: ms, 1/s, %")
+    column: str
+    """name of the column; of JSON lines, of the key"""
+    metric: Label
+    """its name in the report; `throughput` is the work per second"""
+    unit: Label
+    """its unit: ms, 1/s, %"""
     better: Literal["higher", "lower", "neither"] = "neither"
 
 
 class TableFile(Strict):
     """A table of results: CSV, Parquet or JSON lines, one row per run and load point."""
 
-    file: str = Field(description="name of the file")
-    option: str = Field(description="column of the option; its values become codes")
-    block: str | None = Field(default=None, description="column of the block; default: the rows are counted")
-    clients: str | None = Field(default=None, description="column of the number of clients")
-    seconds: str | None = Field(default=None, description="column of the length of the interval, in seconds")
-    metrics: list[MetricColumn] = Field(min_length=1, description="columns of numbers")
+    file: str
+    """name of the file"""
+    option: str
+    """column of the option; its values become codes"""
+    block: str | None = None
+    """column of the block; default: the rows are counted"""
+    clients: str | None = None
+    """column of the number of clients"""
+    seconds: str | None = None
+    """column of the length of the interval, in seconds"""
+    metrics: list[MetricColumn] = Field(min_length=1)
+    """columns of numbers"""
 
 
 class Words(Strict):
     """Names for what was done."""
 
-    unit: Label = Field(default="transactions/s", description="of the throughput")
-    work: Label = Field(default="transaction", description="name of one unit of work")
-    client: Label | None = Field(default=None, description="name of one client; default: client")
-    clients: Label | None = Field(default=None, description="its plural")
+    unit: Label = "transactions/s"
+    """of the throughput"""
+    work: Label = "transaction"
+    """name of one unit of work"""
+    client: Label | None = None
+    """name of one client; default: client"""
+    clients: Label | None = None
+    """its plural"""
 
 
 class Schedule(Strict):
     """The whole file."""
 
-    name: StudyName = Field(default="recording", description="name of the study")
-    question: str = Field(default="", max_length=1000, description="what the recording answers")
-    source: str = Field(default="", description="who measured it, where and when")
-    baseline: OptionLabel | None = Field(
-        default=None, description="the option that the others are compared with"
-    )
-    smallest_effect_percent: float = Field(
-        default=3.0, ge=0.001, lt=100, description="the smallest difference that matters"
-    )
+    name: StudyName = "recording"
+    """name of the study"""
+    question: str = Field(default="", max_length=1000)
+    """what the recording answers"""
+    source: str = ""
+    """who measured it, where and when"""
+    baseline: OptionLabel | None = None
+    """the option that the others are compared with"""
+    smallest_effect_percent: float = Field(default=3.0, ge=0.001, lt=100)
+    """the smallest difference that matters"""
     options: dict[OptionLabel, OptionFiles] = Field(default_factory=dict[str, OptionFiles])
     runs: list[RunFiles] = Field(default_factory=list[RunFiles])
     choices: list[FileChoice] = Field(default_factory=list[FileChoice])
     tables: list[TableFile] = Field(default_factory=list[TableFile])
-    factors: list[KeyName] = Field(
-        default_factory=list[KeyName],
-        description="names of the parts of an option, which `_` divides; default: part_1, part_2 ...",
-    )
+    factors: list[KeyName] = Field(default_factory=list[KeyName])
+    """names of the parts of an option, which `_` divides; default: part_1, part_2 ..."""
     workload: Words = Words()
-    environment: dict[str, Any] = Field(
-        default_factory=dict, description="facts of the machine, as environment.json of a bundle has them"
-    )
+    environment: dict[str, Any] = Field(default_factory=dict)
+    """facts of the machine, as environment.json of a bundle has them"""
 
 
 def is_schedule(raw: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.host_settings import check_setting, file_of, idle
+from steelyard.study.host_settings import check_setting, file_of
 from steelyard.study.kernel_files import out_of_range, why_refused
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import secret_written
@@ -104,38 +104,6 @@ def check_factors(study: Study) -> None:
         _check_exclusion(study, number, rule)
 
 
-def check_effects(study: Study, workloads: Sequence[Workload], levels: Sequence[Mapping[str, str]]) -> None:
-    """Raises InputError for a key or a level that changes nothing.
-
-    workloads, levels: of every option; levels give codes by factor.
-    """
-    idle = [dict(workload.idle()) for workload in workloads]
-    for key in sorted(set(idle[0]).intersection(*idle)):
-        if _is_set(study.workload, key):
-            raise InputError(f"has no effect: {idle[0][key]}", "remove it", ("workload", *key))
-    for reasons, codes in zip(idle, levels, strict=True):
-        for name, code in codes.items():
-            factor = study.factors[name]
-            if factor.scope != "client":
-                continue
-            for setting in settings_of(name, factor)[code]:
-                if reason := reasons.get(study.workload.client_settings()[setting]):
-                    raise InputError(
-                        f"{setting} has no effect in {'_'.join(codes.values())}: {reason}",
-                        "exclude the combination with [[exclude]]",
-                        ("factors", name, "levels", code),
-                    )
-
-
-def _is_set(workload: Workload, path: Sequence[str]) -> bool:
-    raw: Any = workload.model_dump(exclude_unset=True)
-    for part in path:
-        if part not in raw:
-            return False
-        raw = raw[part]
-    return True
-
-
 def _check_levels(study: Study, name: str, factor: Factor) -> None:
     """Client settings are checked now; settings and SQL of a server only when it has started."""
     if factor.scope == "schema":
@@ -173,30 +141,6 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
         raise InputError(f"no study can set {key}: {reason}", "remove it", at)
     if reason := out_of_range(file_of(key), str(value)):
         raise InputError(f"{key} = {value}: {reason}", at=at)
-
-
-def check_host(
-    study: Study, settings: Sequence[tuple[Mapping[str, Setting], int]], levels: Sequence[Mapping[str, str]]
-) -> None:
-    """Raises InputError for a host setting that has no effect beside the others of its option.
-
-    settings, levels: of every option, host settings by name with the number of clients that work in the
-    background, and codes by factor. A fixed setting may be idle in some of them.
-    """
-    reasons = [idle(*host) for host in settings]
-    for key in study.host:
-        if all(key in found for found in reasons):
-            raise InputError(f"has no effect: {reasons[0][key]}", "remove it", ("host", key))
-    for found, codes in zip(reasons, levels, strict=True):
-        for name, code in codes.items():
-            factor = study.factors[name]
-            for key in settings_of(name, factor)[code] if factor.scope == "host" else ():
-                if key in found:
-                    raise InputError(
-                        f"{key} has no effect in {'_'.join(codes.values())}: {found[key]}",
-                        "remove the setting, or exclude the combination with [[exclude]]",
-                        ("factors", name, "levels", code),
-                    )
 
 
 def _check_fixed(study: Study, scope: Scope, fixed: Mapping[str, Setting], at: Sequence[str]) -> None:

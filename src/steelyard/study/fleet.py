@@ -29,33 +29,25 @@ def refuse_open(address: str) -> None:
 class FleetHost(Strict):
     """One machine."""
 
-    address: str = Field(min_length=1, description="address by which the other hosts reach it")
-    roles: list[Role] = Field(
-        min_length=1,
-        description="lab: `steelyard run` runs there, starts and watches the server, and keeps the bundle;"
-        " load: runs a load engine",
-    )
-    reach: list[str] | None = Field(
-        default=None,
-        description="command that executes its arguments on the host; default: ssh with the address; for the"
-        " host of the lab none is needed",
-    )
-    python: str = Field(
-        default="python3", description="Python on the host that has steelyard[fleet], of the same version"
-    )
+    address: str = Field(min_length=1)
+    """address by which the other hosts reach it"""
+    roles: list[Role] = Field(min_length=1)
+    """lab: `steelyard run` runs there, starts and watches the server, and keeps the bundle; load: runs a load
+    engine"""
+    reach: list[str] | None = None
+    """command that executes its arguments on the host; default: ssh with the address; for the host of the lab
+    none is needed"""
+    python: str = "python3"
+    """Python on the host that has steelyard[fleet], of the same version"""
 
 
 class Fleet(Strict):
     """The machines that take part in a study."""
 
-    folder: str = Field(
-        default="fleet",
-        description="folder of the scheduler file and the certificates, which `steelyard fleet up` makes",
-    )
-    tls: bool = Field(
-        default=True,
-        description="encrypt and verify all connections of the scheduler; false: on loopback alone",
-    )
+    folder: str = "fleet"
+    """folder of the scheduler file and the certificates, which `steelyard fleet up` makes"""
+    tls: bool = True
+    """encrypt and verify all connections of the scheduler; false: on loopback alone"""
     hosts: dict[GroupName, FleetHost] = Field(min_length=1, max_length=10_000)
 
     @model_validator(mode="after")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 Setting = str | int | float | bool
+KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,57 @@ SqlText = Annotated[str, Form(r"^[^\x00]+$", "empty SQL: write a statement")]
 
 
 class Strict(BaseModel):
-    """Base of every part: unknown keys are errors, values never change after reading."""
+    """Base of every part: unknown keys are errors, values never change after reading.
+
+    The text below a key is its meaning in the JSON Schema. ONLY_IF: by key, the condition under which it has
+    an effect: `driver`: where that is given; `no dsn`: where that is not; `kind = sql`, `class = TS or IA`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    ONLY_IF: ClassVar[Mapping[str, str]] = {}
+
+    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+        """Keys without effect beside the others of their table, each with the reason; of tables below too."""
+        for key, condition in self.ONLY_IF.items():
+            if reason := self._unmet(condition):
+                yield (key,), reason
+        for key, value in self:
+            below = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
+            for name, part in below.items():
+                if isinstance(part, Strict):
+                    yield from (((key, *filter(None, [name]), *path), why) for path, why in part.idle())
+
+    def _unmet(self, condition: str) -> str:
+        name, _, wanted = condition.removeprefix("no ").partition(" = ")
+        value = getattr(self, name)
+        if wanted:
+            shown = type(self).model_fields[name].alias or name
+            return "" if value in wanted.split(" or ") else f"{shown} is '{value}', not '{wanted}'"
+        unwanted = condition.startswith("no ")
+        return "" if bool(value) != unwanted else f"{name} is given" if unwanted else f"there is no {name}"
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(core_schema)
+        keys = handler.resolve_ref_schema(schema).get("properties", {})
+        for key, text in _meanings(cls):
+            keys[key]["description"] = text
+        return schema
+
+
+def _meanings(model: type[Strict]) -> Iterator[tuple[str, str]]:
+    """Key and meaning, from the source: only the schema needs them."""
+    for part in reversed(model.__mro__[: model.__mro__.index(Strict)]):
+        (own,) = ast.parse(inspect.getsource(part)).body
+        for key, text in pairwise(cast("ast.ClassDef", own).body):
+            match key, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                    yield model.model_fields[name].alias or name, " ".join(words.split())
+                case _:
+                    continue
 
 
 def flat(table: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reads a study file; every error names the file, the line, the key and the expected value."""
+"""Reads a study file, or the hosts of a fleet; every error names file, line, key and expected value."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.files import StudyFiles, line_of_setting, with_files
-from steelyard.study.locate import line_of
+from steelyard.study.fleet import Fleet
+from steelyard.study.key_types import Strict
 from steelyard.study.passwords import password_written
 from steelyard.study.plan import Option, options
 from steelyard.study.script_study import instead_of_script, is_script
-from steelyard.study.source import text_of, toml_of
+from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.study import Study
 from steelyard.study.validation_errors import all_placed
 
@@ -107,3 +108,27 @@ def _placed(error: InputError, text: str, origin: str) -> InputError:
 def json_schema() -> str:
     """The JSON Schema of study files."""
     return json.dumps(Study.model_json_schema(), indent=2)
+
+
+class _File(Strict):
+    fleet: Fleet
+
+
+def fleet_of(path: Path) -> Fleet:
+    """The fleet in a file, its folder as an absolute path. Raises InputError with file and line."""
+    try:
+        text = text_of(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: no such file", "write [fleet.hosts.NAME], with address and roles"
+        ) from None
+    raw = toml_of(text, str(path))
+    if "fleet" not in raw:
+        raise InputError(f"{path}: has no [fleet]", "[fleet.hosts.NAME] with address and roles, per host")
+    own = {"fleet": raw["fleet"]}
+    try:
+        fleet = _File.model_validate(own).fleet
+    except ValidationError as error:
+        raise InputError(all_placed(error, own, text, str(path))) from None
+    folder = path.parent.absolute() / Path(fleet.folder).expanduser()
+    return fleet.model_copy(update={"folder": str(folder)})

@@ -1,9 +1,9 @@
-"""Monitors of a study: rates of the lab's own, and queries whose columns are counters and gauges."""
+"""Monitors of a study: rates of the lab's own, queries whose columns are counters and gauges; probes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -30,41 +30,31 @@ _TOTAL, _LIMIT = "_total", "_limit"
 class SqlMonitor(Strict):
     """A query whose columns are counters and gauges, by a connection of its own to the server under load."""
 
-    set: str = Field(
-        default="", description="a set of steelyard's, by name; its SQL and columns need no other key"
+    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("sql", "counters", "gauges", "by", "latches"), "no set"
     )
-    sql: SqlText = Field(default="", description="one query; needed, or sql_file or set")
-    sql_file: str | None = Field(
-        default=None, min_length=1, description="file that holds the query, from the folder of the study file"
-    )
-    every_s: float = Field(
-        default=1.0, ge=0.01, le=1000, description="between readings; phases and turns are read at both edges"
-    )
-    counters: list[Column] = Field(
-        default_factory=list[Column],
-        max_length=50,
-        description="columns that only grow: rates per second and per transaction; the unit is the last word"
-        " of the name: wait_ns, read_bytes",
-    )
-    gauges: list[Column] = Field(
-        default_factory=list[Column],
-        max_length=50,
-        description="columns that are values of the moment; x_limit is the largest value of x",
-    )
-    by: Column | None = Field(
-        default=None, description="column that names a series: one per row; default: the query has one row"
-    )
-    latches: bool = Field(
-        default=False,
-        description="rows are latches: the counters gets, misses, spin_gets, sleeps, wait_ns and get_ns fill"
-        " the table `latches`",
-    )
+
+    set: str = ""
+    """a set of steelyard's, by name; its SQL and columns need no other key"""
+    sql: SqlText = ""
+    """one query; needed, or sql_file or set"""
+    sql_file: str | None = Field(default=None, min_length=1)
+    """file that holds the query, from the folder of the study file"""
+    every_s: float = Field(default=1.0, ge=0.01, le=1000)
+    """between readings; phases and turns are read at both edges"""
+    counters: list[Column] = Field(default_factory=list[Column], max_length=50)
+    """columns that only grow: rates per second and per transaction; the unit is the last word of the name:
+    wait_ns, read_bytes"""
+    gauges: list[Column] = Field(default_factory=list[Column], max_length=50)
+    """columns that are values of the moment; x_limit is the largest value of x"""
+    by: Column | None = None
+    """column that names a series: one per row; default: the query has one row"""
+    latches: bool = False
+    """rows are latches: the counters gets, misses, spin_gets, sleeps, wait_ns and get_ns fill the table
+    `latches`"""
 
     @model_validator(mode="after")
     def _whole(self) -> SqlMonitor:
-        own = [key for key in ("sql", "counters", "gauges", "by", "latches") if getattr(self, key)]
-        if self.set and own:
-            raise ValueError(f"{own[0]}: the set has its own; leave it out, or the set")
         if not self.set:
             _check_columns(self.sql, self.counters, self.gauges, self.by, self.latches)
         return self
@@ -102,3 +92,46 @@ Monitors = dict[
     MonitorName,
     Annotated[Annotated[RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
 ]
+
+
+class Probes(Strict):
+    """Sources beside the monitors. Latches are on by default, all else is off.
+
+    Scheduling and gets have diagnostic phases of their own after each load point, which are not measured:
+    scheduling-trace and latch-count.
+    """
+
+    profile_hz: int = Field(default=0, ge=0, le=1000)
+    """samples of stacks per second and CPU; 0: no profile"""
+    locks: bool = False
+    """waits for kernel locks, by call site"""
+    scheduling_trace_s: float = Field(default=0, ge=0, le=60)
+    """seconds of the phase scheduling-trace, which records scheduling events and is not measured: recording
+    costs about 10 % of throughput; 0: none"""
+    latches: bool = True
+    """sleeps for latches of a PostgreSQL that steelyard starts, by tranche, where permitted"""
+
+    latch_count_s: float = Field(default=0, ge=0, le=60)
+    """seconds of the phase latch-count, which counts the gets of those latches and is not measured: counting
+    costs 5 to 50 % of throughput; 0: none"""
+
+    @property
+    def of_the_kernel(self) -> dict[str, Any]:
+        """The probes that need no server with known latches: all but latches and their gets."""
+        return self.model_dump(exclude={"latches", "latch_count_s"})
+
+    @property
+    def requested(self) -> bool:
+        """Whether the study names a probe, be it one that is on by default."""
+        return self.any or (self.latches and "latches" in self.model_fields_set)
+
+    @property
+    def sources(self) -> set[str]:
+        """The sources that are off by default and asked for, by their names in the core."""
+        asked = {"profile": self.profile_hz, "locks": self.locks, "sched": self.scheduling_trace_s}
+        return {name for name, value in {**asked, "latches": self.latch_count_s}.items() if value}
+
+    @property
+    def any(self) -> bool:
+        """Whether a probe is on that is off by default."""
+        return bool(self.sources)

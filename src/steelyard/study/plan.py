@@ -7,15 +7,16 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import changed, changes_of, check_factors, check_host, matches, settings_of
-from steelyard.study.host_settings import KERNEL, boot_of
-from steelyard.study.key_types import Setting
+from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of
+from steelyard.study.host_settings import KERNEL, boot_of, idle
+from steelyard.study.key_types import KeyPath, Setting
 from steelyard.study.schema_levels import sql_of
-from steelyard.study.study import Factor, Plan, Study
+from steelyard.study.study import Factor, Plan, Scope, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
@@ -71,7 +72,7 @@ def options(study: Study) -> list[Option]:
     kept = [levels for levels in combinations if not any(matches(rule, levels) for rule in study.exclude)]
     _check_labels(study, [_label(study, levels) for levels in kept])
     found = [_resolved(study, levels) for levels in kept]
-    check_host(study, [(option.host, option.workload.background_clients) for option in found], kept)
+    _check_tables(study, found)
     return found
 
 
@@ -97,6 +98,55 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
     baseline = study.plan.baseline
     if baseline is not None and baseline not in labels:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
+
+
+def _check_tables(study: Study, options: Sequence[Option]) -> None:
+    """Raises InputError for a key without effect in any table but the workload."""
+    given = study.model_dump(exclude_defaults=True)
+    for at, reason in study.idle():
+        if at[0] != "workload" and _has(given, at):
+            raise InputError(f"has no effect: {reason}", "remove it", at)
+    sessions = [idle(option.host, option.workload.background_clients) for option in options]
+    hosts = [{(key,): reason for key, reason in found.items()} for found in sessions]
+    _refuse_idle(study, "host", options, hosts, {key: (key,) for found in sessions for key in found})
+
+
+def check_effects(study: Study, options: Sequence[Option]) -> None:
+    """Raises InputError for a key of the workload that changes nothing. Its kind must be known."""
+    found = [dict(option.workload.idle()) for option in options]
+    _refuse_idle(study, "client", options, found, study.workload.client_settings())
+
+
+def _refuse_idle(
+    study: Study,
+    scope: Scope,
+    options: Sequence[Option],
+    found: Sequence[Mapping[KeyPath, str]],
+    paths: Mapping[str, KeyPath],
+) -> None:
+    """found: of each option, keys without effect, with the reason. paths: of what a level may set."""
+    given, table = study.model_dump(exclude_unset=True), "workload" if scope == "client" else scope
+    for key in sorted(set(found[0]).intersection(*found)):
+        if _has(given, at := (table, *key)):
+            raise InputError(f"has no effect: {found[0][key]}", "remove it", at)
+    for option, reasons in zip(options, found, strict=True):
+        for name, code in option.levels.items():
+            factor = study.factors[name]
+            for setting in settings_of(name, factor)[code] if factor.scope == scope else ():
+                if reason := reasons.get(paths.get(setting, ())):
+                    raise InputError(
+                        f"{setting} has no effect in {option.label}: {reason}",
+                        "remove the setting, or exclude the combination with [[exclude]]",
+                        ("factors", name, "levels", code),
+                    )
+
+
+def _has(table: Any, path: Sequence[str]) -> bool:
+    for part in path:
+        if part not in table:
+            return False
+        table = table[part]
+    return True
 
 
 def _resolved(study: Study, levels: Mapping[str, str]) -> Option:

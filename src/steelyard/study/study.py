@@ -7,15 +7,14 @@ number, length and order of the runs. Bundles, tables and reports use the same n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.fleet import Fleet
 from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat
-from steelyard.study.monitors import Monitors, SqlMonitor
+from steelyard.study.monitors import Monitors, Probes, SqlMonitor
 from steelyard.study.passwords import VARIABLE
-from steelyard.study.probes import Probes
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.key_value import KeyValueWorkload
@@ -34,76 +33,51 @@ Scope = Literal["version", "server", "schema", "session", "client", "host"]
 class Subject(Strict):
     """What is measured."""
 
-    kind: str = Field(
-        description="name of a registered subject: a server, a program, a latch, a simulated machine"
-    )
-    bindir: str | None = Field(default=None, description="folder of the server's programs; default: embedded")
-    dsn: str | None = Field(
-        max_length=4096,
-        default=None,
-        description="address of a server not started by steelyard; secrets as ${NAME} from the environment",
-    )
-    restore: Literal["none", "reload"] = Field(
-        default="none",
-        description="of a PostgreSQL at an address: reload makes the data in a schema of the lab's own,"
-        " steelyard_load, and loads it for each run; for workloads whose data grow (order-entry, brokerage)",
-    )
-    writes: bool = Field(
-        default=False,
-        description="of a PostgreSQL, MariaDB or MySQL at an address: its data may change; without it, a"
-        " study whose statements write is refused before they do",
-    )
-    durability: Literal["server", "off"] = Field(
-        default="server",
-        description="server: as the server's own defaults have it; off: commits do not wait for storage, and"
-        " a crash loses transactions",
-    )
-    data_checksums: Literal["auto", "on", "off", "server"] = Field(
-        default="auto",
-        description="checksums of PostgreSQL's data pages, fixed when the data directory is made: on or off"
-        " in every option; server: each version's own default; auto: on in every option where the versions'"
-        " defaults differ (off before 18), else the default",
-    )
-    settings: dict[str, Setting] = Field(
-        default_factory=dict, description="server settings, the same in every option"
-    )
-    session: dict[str, Setting] = Field(
-        default_factory=dict, description="session settings, the same in every option"
-    )
+    ONLY_IF: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("bindir", "durability", "data_checksums", "settings"), "no dsn"),
+        **dict.fromkeys(("restore", "writes"), "dsn"),
+        "facts": "kind = jdbc",
+    }
 
-    facts: dict[str, SqlText] = Field(
-        default_factory=dict, description="kind = 'jdbc': SQL by name, whose first value is kept as a fact"
-    )
+    kind: str
+    """name of a registered subject: a server, a program, a latch, a simulated machine"""
+    bindir: str | None = None
+    """folder of the server's programs; default: embedded"""
+    dsn: str | None = Field(max_length=4096, default=None)
+    """address of a server not started by steelyard; secrets as ${NAME} from the environment"""
+    restore: Literal["none", "reload"] = "none"
+    """of a PostgreSQL at an address: reload makes the data in a schema of the lab's own, steelyard_load, and
+    loads it for each run; for workloads whose data grow (order-entry, brokerage)"""
+    writes: bool = False
+    """of a PostgreSQL, MariaDB or MySQL at an address: its data may change; without it, a study whose
+    statements write is refused before they do"""
+    durability: Literal["server", "off"] = "server"
+    """server: as the server's own defaults have it; off: commits do not wait for storage, and a crash loses
+    transactions"""
+    data_checksums: Literal["auto", "on", "off", "server"] = "auto"
+    """checksums of PostgreSQL's data pages, fixed when the data directory is made: on or off in every option;
+    server: each version's own default; auto: on in every option where the versions' defaults differ (off
+    before 18), else the default"""
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    """server settings, the same in every option"""
+    session: dict[str, Setting] = Field(default_factory=dict)
+    """session settings, the same in every option"""
 
-    @model_validator(mode="after")
-    def _one_origin(self) -> Subject:
-        made = self.bindir or self.settings or self.durability == "off" or self.data_checksums != "auto"
-        if self.dsn and made:
-            raise ValueError(
-                "dsn: bindir, durability, data_checksums and settings cannot be changed for a server that"
-                " steelyard does not start"
-            )
-        if self.restore == "reload" and not self.dsn:
-            raise ValueError("restore: the lab restores the data of a server that it starts; leave it out")
-        if self.writes and not self.dsn:
-            raise ValueError("writes: a server that the lab starts needs no consent; leave it out")
-        return self
+    facts: dict[str, SqlText] = Field(default_factory=dict)
+    """kind = 'jdbc': SQL by name, whose first value is kept as a fact"""
 
 
 class Factor(Strict):
     """The setting that changes, and its levels by code."""
 
     scope: Scope
-    setting: str | None = Field(
-        default=None, description="the setting that the levels change; default: the factor's name"
-    )
-    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(
-        min_length=1,
-        description="by code: the value of the setting, or a table of settings; of scope server also"
-        " {file = 'A.conf'}: a settings file of PostgreSQL or MariaDB; of scope schema: SQL that is"
-        " executed after the data are loaded, or {sql_file = 'NAME.sql'}; with `setting`, true or false:"
-        " whether SQL of that name of the workload is executed (foreign_keys of order-entry)",
-    )
+    setting: str | None = None
+    """the setting that the levels change; default: the factor's name"""
+    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=1)
+    """by code: the value of the setting, or a table of settings; of scope server also {file = 'A.conf'}: a
+    settings file of PostgreSQL or MariaDB; of scope schema: SQL that is executed after the data are loaded,
+    or {sql_file = 'NAME.sql'}; with `setting`, true or false: whether SQL of that name of the workload is
+    executed (foreign_keys of order-entry)"""
 
 
 class Stop(Strict):
@@ -112,7 +86,8 @@ class Stop(Strict):
     The intervals are of throughput; in an open loop, where the rate is given, of p99 latency.
     """
 
-    half_width_percent: float = Field(ge=0.001, le=1e9, description="stop when every interval is this narrow")
+    half_width_percent: float = Field(ge=0.001, le=1e9)
+    """stop when every interval is this narrow"""
     after_blocks: int = Field(default=5, ge=5, le=1000)
 
 
@@ -122,60 +97,37 @@ class Plan(Strict):
     clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(default=[8], min_length=1, max_length=1000)
     warm_up_s: float = Field(default=2.0, ge=0, le=3600)
     measure_s: float = Field(default=10.0, ge=0.001, le=86_400)
-    transactions: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**12,
-        description="measure ends after this number at each load point, at the latest after measure_s;"
-        " needs workload.threads = 1",
-    )
+    transactions: int | None = Field(default=None, ge=1, le=10**12)
+    """measure ends after this number at each load point, at the latest after measure_s; needs
+    workload.threads = 1"""
     cool_down_s: float = Field(default=0.5, ge=0, le=3600)
-    turns: Literal["auto"] | bool = Field(
-        default="auto",
-        description="run the options of a block in turns: all are ready at once, and each loads its server"
-        " for turn_ms while the others rest; auto: where subject, workload and probes permit it, which the"
-        " plan shows",
-    )
-    turn_ms: float = Field(
-        default=250.0,
-        ge=20,
-        le=60_000,
-        description="length of a turn; measure_s is the sum of an option's turns in a block",
-    )
-    blocks: int = Field(default=6, ge=1, le=1000, description="each option runs once per block")
-    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="seed of the order of runs and of the work")
-    baseline: str | None = Field(
-        default=None, description="label of the option that the others are compared with; default: the first"
-    )
-    smallest_effect_percent: float = Field(
-        default=3.0,
-        ge=0.001,
-        lt=100,
-        description="the smallest difference that matters: the margin of 'equivalent'",
-    )
-    error_rate_limit_percent: float = Field(
-        default=0.1,
-        ge=0,
-        lt=100,
-        description="an option whose error rate exceeds another's by more than this many percentage points"
-        " cannot win over it",
-    )
-    set_up_limit_s: float = Field(
-        default=3600.0,
-        gt=0,
-        le=86_400,
-        description="longest time for a server to load the data, or to reset them",
-    )
-    pin: bool = Field(default=True, description="run server and load engine on separate CPUs")
+    turns: Literal["auto"] | bool = "auto"
+    """run the options of a block in turns: all are ready at once, and each loads its server for turn_ms while
+    the others rest; auto: where subject, workload and probes permit it, which the plan shows"""
+    turn_ms: float = Field(default=250.0, ge=20, le=60_000)
+    """length of a turn; measure_s is the sum of an option's turns in a block"""
+    blocks: int = Field(default=6, ge=1, le=1000)
+    """each option runs once per block"""
+    seed: int = Field(default=1, ge=0, le=2**63 - 1)
+    """seed of the order of runs and of the work"""
+    baseline: str | None = None
+    """label of the option that the others are compared with; default: the first"""
+    smallest_effect_percent: float = Field(default=3.0, ge=0.001, lt=100)
+    """the smallest difference that matters: the margin of 'equivalent'"""
+    error_rate_limit_percent: float = Field(default=0.1, ge=0, lt=100)
+    """an option whose error rate exceeds another's by more than this many percentage points cannot win over
+    it"""
+    set_up_limit_s: float = Field(default=3600.0, gt=0, le=86_400)
+    """longest time for a server to load the data, or to reset them"""
+    pin: bool = True
+    """run server and load engine on separate CPUs"""
     stop: Stop | None = None
-    disturbed: Literal["auto", "redo", "keep", "stop"] = Field(
-        default="auto",
-        description="when other work kept the server or the load engine from its CPUs for 10 % of its busy"
-        " time: `redo` the block at the end (in all as often as half of the planned blocks, at least once;"
-        " after that as `keep`; the attempt that was disturbed less counts), `keep` the run and say so, or"
-        " `stop` the study; auto: `keep` in turns, where it weighs on all options alike, and of programs,"
-        " whose own servers look like others; else `redo`",
-    )
+    disturbed: Literal["auto", "redo", "keep", "stop"] = "auto"
+    """when other work kept the server or the load engine from its CPUs for 10 % of its busy time: `redo` the
+    block at the end (in all as often as half of the planned blocks, at least once; after that as `keep`; the
+    attempt that was disturbed less counts), `keep` the run and say so, or `stop` the study; auto: `keep` in
+    turns, where it weighs on all options alike, and of programs, whose own servers look like others; else
+    `redo`"""
 
 
 # every other kind is a workload of statements, from the registry of workloads
@@ -212,17 +164,12 @@ AnyWorkload = Annotated[
 class Reboots(Strict):
     """How this machine boots another kernel, where levels of scope host need a boot."""
 
-    command: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description="boots {kernel} with {cmdline}; default: the study stops, and the user boots",
-    )
-    unit: bool = Field(
-        default=False, description="systemd continues the study after each boot, until it ends (root)"
-    )
-    most: int = Field(
-        default=100, ge=1, le=10_000, description="largest number of boots by `command`; then the study fails"
-    )
+    command: list[str] | None = Field(default=None, min_length=1)
+    """boots {kernel} with {cmdline}; default: the study stops, and the user boots"""
+    unit: bool = False
+    """systemd continues the study after each boot, until it ends (root)"""
+    most: int = Field(default=100, ge=1, le=10_000)
+    """largest number of boots by `command`; then the study fails"""
 
     @model_validator(mode="after")
     def _known_names(self) -> Reboots:
@@ -239,31 +186,24 @@ class Study(Strict):
     question: str = Field(min_length=1, max_length=1000)
     subject: Subject
     workload: AnyWorkload = StatementWorkload()
-    factors: dict[KeyName, Factor] = Field(
-        default_factory=dict[str, Factor], description="what changes; none: one option is measured alone"
-    )
+    factors: dict[KeyName, Factor] = Field(default_factory=dict[str, Factor])
+    """what changes; none: one option is measured alone"""
     exclude: list[dict[str, str | list[str]]] = Field(
-        default_factory=list[dict[str, str | list[str]]],
-        max_length=1000,
-        description="combinations to leave out: codes by factor, and the reason under 'why'",
+        default_factory=list[dict[str, str | list[str]]], max_length=1000
     )
-    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(
-        default_factory=dict,
-        description="settings of scope host, the same in every option",
-    )
-    fleet: Fleet | None = Field(default=None, description="machines that take part; default: this one alone")
+    """combinations to leave out: codes by factor, and the reason under 'why'"""
+    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(default_factory=dict)
+    """settings of scope host, the same in every option"""
+    fleet: Fleet | None = None
+    """machines that take part; default: this one alone"""
     reboots: Reboots = Reboots()
     plan: Plan = Plan()
-    monitors: Monitors = Field(
-        default_factory=Monitors,
-        description="by monitor: readings per second, instead of the monitors of the subject, which read"
-        " once per second, most of them, and at both edges of each turn; or a query, beside those",
-    )
+    monitors: Monitors = Field(default_factory=Monitors)
+    """by monitor: readings per second, instead of the monitors of the subject, which read once per second,
+    most of them, and at both edges of each turn; or a query, beside those"""
     probes: Probes = Probes()
-    overlay: list[str] = Field(
-        default_factory=list,
-        description="names of published recordings whose curves the report shows as well",
-    )
+    overlay: list[str] = Field(default_factory=list)
+    """names of published recordings whose curves the report shows as well"""
 
     @property
     def rates_hz(self) -> Mapping[str, float] | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from steelyard.study.errors import brief, nearest
-from steelyard.study.locate import line_of
+from steelyard.study.source import line_of
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS
 

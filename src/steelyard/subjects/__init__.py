@@ -15,10 +15,10 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Scope, Study
-from steelyard.study.workloads.derived import DerivedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.transactions import DerivedWorkload
 from steelyard.study.workloads.workload import Workload
 from steelyard.subjects.servers.network import check_reach
 from steelyard.subjects.servers.option_settings import refuse_lab_properties
@@ -121,6 +121,11 @@ class Bench:
     guard: Guard
     source: str = "STUDY"
     study_folder: Path = Path()
+
+    @property
+    def kind(self) -> Kind:
+        """Of the subject."""
+        return kind_of(self.study)
 
     @property
     def work(self) -> Work:
@@ -254,18 +259,15 @@ def check(study: Study, options: Sequence[Option]) -> None:
             f'the subject "{study.subject.kind}" cannot run a workload of kind "{study.workload.kind}"',
             at=("workload", "kind"),
         )
-    if study.subject.durability == "off" and not kind.durability_off:
-        raise InputError(f"{kind.name} has no durability to switch off", at=("subject", "durability"))
     if not kind.drivers and any(getattr(option.workload, "driver", "") for option in options):
         raise InputError(f"{kind.name} takes no JDBC driver", "leave it out", ("workload", "driver"))
     refuse_lab_properties(study, options)
-    if study.subject.facts and study.subject.kind != "jdbc":
-        raise InputError("facts by SQL belong to the subject jdbc", "leave it out", ("subject", "facts"))
     if study.sql_monitors and not kind.sql_monitors:
-        at = ("monitors", next(iter(study.sql_monitors)))
-        raise InputError(f"{kind.name} takes no monitors by SQL", "leave it out", at)
+        raise InputError(f"{kind.name} takes no monitors by SQL", at=("monitors", *study.sql_monitors)[:2])
     given = study.subject.model_dump(exclude_defaults=True)
-    for key, hint in kind.lacks.items():
+    choices = {"durability": kind.durability_off, "data_checksums": kind.checksums}
+    lacks = {key: "leave it out" for key, choice in choices.items() if not choice}
+    for key, hint in {**lacks, **kind.lacks}.items():
         if given.get(key):
             raise InputError(f"{kind.name} has no {key}", hint, ("subject", key))
     for name, factor in study.factors.items():
@@ -279,8 +281,6 @@ def check(study: Study, options: Sequence[Option]) -> None:
     kind.check(study, options)
     if kind.checksums is not None:
         kind.checksums(study, options)
-    elif study.subject.data_checksums != "auto":
-        raise InputError(f"{kind.name} has no choice of data checksums", at=("subject", "data_checksums"))
 
 
 def started(subject: Subject, option: Option) -> Load:

@@ -18,7 +18,7 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server
-from steelyard.subjects.drivers.connection import IN_PROCESS, DriverConnection, by_driver, driven
+from steelyard.subjects.drivers.connection import IN_PROCESS, by_driver, connection_of, driven, prepared
 from steelyard.workloads import Work, work_of
 
 _PREPARE_S = 60.0
@@ -92,10 +92,10 @@ class Jdbc:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir()
             url = url.replace(IN_PROCESS, str(self._folder))
-        connection = DriverConnection.of(option, url, self._bench.study_folder, {})
+        connection = connection_of(option, url, self._bench.study_folder, {})
         limit_s = self._bench.study.plan.set_up_limit_s if own else _PREPARE_S
         statements = load_statements(self._bench.work) if own else []
-        found = connection.prepare(statements, given.facts, limit_s, shown_url)
+        found = prepared(connection, statements, given.facts, limit_s, shown_url)
         facts = {
             "origin": "a database in the load engine's process" if own else "a running server at an address",
             "version": found["version"],

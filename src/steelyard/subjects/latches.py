@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.host.cpus.nearness import shared
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
@@ -33,6 +33,9 @@ _DEFAULTS: dict[str, Setting] = {
     "groups": 2,
     "sample_every": 16,
 }
+
+_CPUS = Path("/sys/devices/system/cpu")
+_SOCKET = "physical_package_id"
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -126,6 +129,37 @@ def _plan(option: Option) -> dict[str, Any]:
         if workload.hold_tail_share
         else None,
     }
+
+
+def shared(cpu: int, other: int, cpus: Path = _CPUS) -> str:
+    """The closest resource that both use: the core, a cache, the socket; `nothing`, or '' if unknown."""
+    here, there = cpus / f"cpu{cpu}", cpus / f"cpu{other}"
+    package = _text(here / "topology" / _SOCKET)
+    if not package:
+        return ""
+    alike = package == _text(there / "topology" / _SOCKET)
+    if alike and _text(here / "topology" / "core_id") == _text(there / "topology" / "core_id"):
+        return "core"
+    for cache in sorted((here / "cache").glob("index*")):
+        if other in _members(_text(cache / "shared_cpu_list")):
+            return f"L{_text(cache / 'level')} cache"
+    return "socket" if alike else "nothing"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _members(text: str) -> set[int]:
+    """CPUs of a list in the kernel's format: 0-3,8."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
 
 
 KIND = Kind(

@@ -10,12 +10,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.cpus.processor_sets import divide
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint, with_mark
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
@@ -29,6 +29,8 @@ _PLACEMENTS = ("default", "set")
 _DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
 # longer than the kept part: secrets are removed before the end is cut out
 _TAIL_BYTES = 64_000
+
+_CPUS = Path("/sys/devices/system/cpu")
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -251,6 +253,28 @@ def _check_programs(option: Option) -> None:
 
 def _end_of(text: bytes) -> str:
     return text[-_TAIL_BYTES:].decode(errors="replace").strip()
+
+
+def divide(cpus: Iterable[int], instances: int) -> list[frozenset[int]]:
+    """One set of CPUs per instance, sizes as equal as possible; CPUs of a package stay together.
+
+    With more instances than CPUs, each instance gets one CPU, and some CPUs serve several instances.
+    """
+    near = sorted(cpus, key=_place)
+    if instances > len(near):
+        return [frozenset({near[instance % len(near)]}) for instance in range(instances)]
+    edges = [len(near) * instance // instances for instance in range(instances + 1)]
+    return [frozenset(near[start:end]) for start, end in pairwise(edges)]
+
+
+def _place(cpu: int) -> tuple[int, int, int]:
+    """Package and core: the threads of one core come one after another, whatever their numbers."""
+    topology = _CPUS / f"cpu{cpu}" / "topology"
+    try:
+        package = int((topology / "physical_package_id").read_text())
+        return package, int((topology / "core_id").read_text()), cpu
+    except (OSError, ValueError):
+        return 0, cpu, cpu
 
 
 KIND = Kind(

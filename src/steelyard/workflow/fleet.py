@@ -11,7 +11,7 @@ from types import ModuleType
 
 from steelyard.lab.engines.place import Place, ThisMachine
 from steelyard.study.errors import InputError
-from steelyard.study.fleet_file import fleet_of
+from steelyard.study.load_study import fleet_of
 from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.drivers.jars import located
 from steelyard.workflow.prepare import PreparedStudy

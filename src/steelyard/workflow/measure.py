@@ -21,10 +21,10 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
-from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Progress
 from steelyard.lab.machine.boots import BootNeeded, boot_facts
 from steelyard.lab.rehearsal.findings import Findings
+from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed
 from steelyard.monitors.sql.queries import declared_of
 from steelyard.run_tables.rows import Columns

@@ -14,23 +14,26 @@ from steelyard.monitors import MONITORS
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.recordings.model import catalogue as published
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import check_effects, statements_located
+from steelyard.study.factors import statements_located
 from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
-from steelyard.study.plan import Option, Slot, blocks, redone_blocks_max, with_absent_arguments
+from steelyard.study.plan import Option, Slot, blocks, check_effects, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Reboots, Study
 from steelyard.study.workloads.program import ProgramWorkload
-from steelyard.subjects import check, kind_of
+from steelyard.subjects import Kind, check, kind_of
+from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.in_turns import data_s, why_one_after_another
-from steelyard.subjects.run_time import expected_run_s
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_division, check_load
 
 _NEEDED_TO_SEE = {"host", "processes"}
 # to compute the verdict and write the page
 _AFTER_S = 6.0
+
+# two JVMs start, and the JVM of the load compiles: 2 to 9 s of warm-up for point lookups
+_DRIVER_S = 7.5
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class PreparedStudy:
     """
 
     study: Study
+    kind: Kind
     text: str
     origin: str
     options: Sequence[Option]
@@ -57,7 +61,7 @@ class PreparedStudy:
     @property
     def boots(self) -> bool:
         """Whether options need this machine booted with kernels or command lines of their own."""
-        return not kind_of(self.study).boots_itself and any(boot_of(o.host) for o in self.options)
+        return not self.kind.boots_itself and any(boot_of(o.host) for o in self.options)
 
     def programs(self) -> dict[str, str]:
         """Checksum of each file that a command names as seen from the study's folder, by that name."""
@@ -88,7 +92,7 @@ class PreparedStudy:
     def sees_disturbance(self) -> bool:
         """Whether the lab can see that others took the CPU: two monitors, and a server on this machine."""
         study = self.study
-        monitors = kind_of(study).monitors if study.rates_hz is None else study.rates_hz
+        monitors = self.kind.monitors if study.rates_hz is None else study.rates_hz
         return set(monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
@@ -103,12 +107,12 @@ class PreparedStudy:
             if study.subject.kind == "recording":
                 hint = "steelyard report BUNDLE shows it"
                 raise InputError("an imported recording cannot be run", hint, ("subject", "kind"))
-            workloads = [option.workload for option in found]
-            somewhere = anywhere(kind_of(study).protocol)
+            kind = kind_of(study)
+            somewhere = anywhere(kind.protocol)
             for option in found:
                 with statements_located(study, option.label, option.levels):
                     check_load(study, option, work_of(option.workload), somewhere)
-            check_effects(study, workloads, [option.levels for option in found])
+            check_effects(study, found)
             queries_of(study)
             for name in study.rates_hz or ():
                 if name not in MONITORS:
@@ -119,19 +123,18 @@ class PreparedStudy:
             check(study, found)
             for option in found:
                 check_division(study, option, work_of(option.workload), somewhere)
-            boots_apart = not kind_of(study).boots_itself
-            if boots_apart:
+            if not kind.boots_itself:
                 found = with_absent_arguments(found)
             found, refused = permitted(study, found)
-            order = list(blocks(study, found, boots_apart))
+            order = [*blocks(study, found, not kind.boots_itself)]
             raw = toml_of(text, origin)
-            named: dict[str, Path | str] = {name: files.place(name) for _, name in named_files(raw)}
             settings = settings_files(raw, files)
+            named: dict[str, Path | str] = {name: files.place(name) for _, name in named_files(raw)}
             named |= {name: one.text for name, one in settings.items()}
-            obstacle = why_one_after_another(study, found)
             left_out = [line for one in settings.values() for line in one.left_out]
+            alone = why_one_after_another(study, found)
             prepared = cls(
-                study, text, origin, found, order, refused, obstacle, named, files.folder, left_out
+                study, kind, text, origin, found, order, refused, alone, named, files.folder, left_out
             )
             if study.plan.disturbed in ("redo", "stop") and not prepared.sees_disturbance:
                 raise InputError(
@@ -159,3 +162,19 @@ def expected_s(prepared: PreparedStudy, slowdown: float = 1.0) -> float | None:
         return None
     once_s = data_s(prepared.study, prepared.options, not prepared.one_after_another) + _AFTER_S
     return sum(map(len, prepared.blocks)) * run_s + slowdown * once_s
+
+
+def expected_run_s(study: Study, options: Sequence[Option]) -> float | None:
+    """Typical length of a run; None: only the first run can show it. options: of a study that was checked."""
+    kind, plan = kind_of(study), study.plan
+    if kind.run_s is not None:
+        return kind.run_s(study, options)
+    phases = plan.warm_up_s, plan.measure_s, kind.round_s
+    points = [study.workload.point_s(clients, *phases) for clients in plan.clients]
+    known = [seconds for seconds in points if seconds is not None]
+    if len(known) < len(points) or plan.transactions is not None:
+        return None
+    diagnostic_s = study.probes.scheduling_trace_s + study.probes.latch_count_s
+    driven_share = sum(driven(option) is not None for option in options) / len(options)
+    set_up_s = kind.set_up_s + driven_share * _DRIVER_S
+    return sum(known) + len(points) * diagnostic_s + plan.cool_down_s + set_up_s

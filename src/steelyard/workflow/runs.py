@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from steelyard.host.processes.guard import GuardLost
+from steelyard.host.cpus.placement import Placement, place
+from steelyard.host.processes.guard import Guard, GuardLost
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
-from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory, Numbers, Progress
 from steelyard.lab.machine.boots import Boot
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
+from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed, block
-from steelyard.study.errors import InputError, brief
+from steelyard.study.errors import InputError, brief, typed
 from steelyard.study.plan import Slot
-from steelyard.subjects import Bench, SubjectFailed, kind_of
+from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.in_turns import servers_of
 from steelyard.subjects.servers.by_address import stays_as_it_is
 from steelyard.workflow.attempts import Attempt
-from steelyard.workflow.bench import bench_of, placement_of
 from steelyard.workflow.fleet import place_of_engines
 from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workloads import work_of
 
 # length of a cause of failure: logs of programs and servers are long
 _FAILURE_CHARACTERS_MAX = 2000
@@ -42,9 +46,8 @@ def dry_rehearsal(prepared: PreparedStudy) -> Findings:
     study = prepared.study.model_copy(update={"workload": prepared.study.workload.smallest()})
     prepared = replace(prepared, study=study, options=options)
     with without_secrets(study), bench_of(prepared) as bench:
-        kind = kind_of(study)
         try:
-            return rehearse(bench, kind, [kind.make(bench)], None, not prepared.one_after_another)
+            return rehearse(bench, [bench.kind.make(bench)], None, not prepared.one_after_another)
         except (SubjectFailed, GuardLost, OSError) as error:
             raise InputError(str(error)) from error
 
@@ -69,7 +72,7 @@ def runs_of(
     """
     study = prepared.study
     with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
-        kind, taking_turns = kind_of(study), not prepared.one_after_another
+        kind, taking_turns = prepared.kind, not prepared.one_after_another
         servers = servers_of(study, bench.options) if taking_turns else dict[str, int]()
         subjects = [kind.make(own) for own in _benches(bench, servers)]
         numbers = Numbers(numbered if stays_as_it_is(study) else None)
@@ -97,7 +100,7 @@ def runs_of(
 
         try:
             try:
-                found = rehearse(bench, kind, subjects, host, taking_turns)
+                found = rehearse(bench, subjects, host, taking_turns)
                 rehearsed(found)
                 taking_turns = taking_turns and not found.one_after_another
                 if taking_turns and found.wrote:
@@ -131,3 +134,25 @@ def _placement(prepared: PreparedStudy) -> dict[str, Any]:
         "engine_cpus": sorted(placement.engine),
         "apart": known and placement.apart,
     }
+
+
+@contextmanager
+def bench_of(prepared: PreparedStudy) -> Generator[Bench]:
+    """The bench of a study while the context lasts; then its folder is removed, and what was started ends."""
+    with Guard() as guard:
+        folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
+        promise = guard.remove_folder(folder)
+        options, origin = prepared.options, typed(Path(prepared.origin))
+        works = {option.label: work_of(option.workload) for option in options}
+        try:
+            placed = placement_of(prepared)
+            yield Bench(prepared.study, options, works, folder, placed, guard, origin, prepared.folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            guard.forget(promise)
+
+
+def placement_of(prepared: PreparedStudy) -> Placement:
+    """The same for all options: enough CPUs for the option with the most threads."""
+    threads = max(option.workload.engine_threads for option in prepared.options)
+    return place(0 if prepared.kind.in_process else threads, prepared.study.plan.pin)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -22,12 +23,11 @@ from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study, located
 from steelyard.study.overrides import Adjusted
-from steelyard.subjects import kind_of
+from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.workflow.complaint import complain, complain_of, say
 from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.expectation import expectation
 from steelyard.workflow.measure import is_finished, resume, start
-from steelyard.workflow.missing import check_temporary_folder, unset_variables
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.program_name import program
 from steelyard.workflow.runs import dry_rehearsal
@@ -102,7 +102,7 @@ def _finish(
     labels = tuple(option.label for option in prepared.options)
     study = prepared.study
     # the clock of a guest may differ from ours
-    unit = None if kind_of(study).boots_itself else study.workload.rate_unit
+    unit = None if prepared.kind.boots_itself else study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(prepared.blocks), prepared.run_s, unit))
     try:
         with interrupts.raised():
@@ -158,3 +158,30 @@ def _worth_resuming(path: Path, prepared: PreparedStudy, code: Exit) -> bool:
         return False
     done = set(map(str, found))
     return done >= {option.label for option in prepared.options} or (code is Exit.INTERRUPTED and bool(done))
+
+
+def check_temporary_folder() -> None:
+    """Raises InputError where TMPDIR is no folder that can be written: Python would take another."""
+    named = os.environ.get("TMPDIR")
+    if named is None:
+        return
+    folder = Path(named)
+    if not folder.is_dir():
+        raise InputError(f"TMPDIR: {named}: no such folder", "create it, or unset TMPDIR")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"TMPDIR: {named}: this user cannot write there", "name another folder in TMPDIR")
+
+
+def unset_variables(prepared: PreparedStudy) -> Iterator[InputError]:
+    """The variables of the environment that the study names and that are not set."""
+    texts = {("subject.dsn", prepared.study.subject.dsn or "")}
+    for option in prepared.options:
+        texts.add(("workload.driver_url", getattr(option.workload, "driver_url", "")))
+        for key, own in option.workload.model_dump(include={"environment", "driver_properties"}).items():
+            texts |= {(f"workload.{key}.{name}", str(text)) for name, text in own.items()}
+    for at, text in sorted(texts):
+        for name in dict.fromkeys(VARIABLE.findall(text)):
+            try:
+                from_environment(name, at)
+            except InputError as error:
+                yield error

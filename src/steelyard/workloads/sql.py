@@ -7,8 +7,8 @@ from pathlib import Path
 
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.workloads.sql import SqlWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.transactions import SqlWorkload
 from steelyard.workloads import Work
 
 _DIALECTS = ("postgresql", "mysql", "standard")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from live_postgres import Server, bindirs, start_server, stop_server
 
-from steelyard.host.processes.shared_memory import free, shared_memory
+from steelyard.host.processes.process_mark import free, shared_memory
 
 
 @pytest.fixture(scope="session", params=bindirs(), ids=lambda bindir: bindir.parent.name)

@@ -96,7 +96,7 @@ def test_classes_beyond_sixty_four_texts_are_measured_together(tmp_path: Path) -
     ("more", "cause"),
     [
         ('handle = "none"', "binds no values"),
-        ('pace = "asap"\nspeed = 2', "a session has no pauses"),
+        ('pace = "asap"\nspeed = 2', "speed: has no effect: pace is 'asap', not 'original'"),
         ('mix = "deck"', "executes what was captured"),
         ('capture = "gone"', "No such file"),
         ("speed = 0", "greater than or equal"),

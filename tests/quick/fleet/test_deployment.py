@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from steelyard.study.fleet_file import fleet_of
+from steelyard.study.load_study import fleet_of
 
 SHIPPED = Path(__file__).parents[3] / "docs" / "howto" / "many-machines"
 

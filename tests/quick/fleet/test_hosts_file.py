@@ -12,7 +12,7 @@ from steelyard import __version__
 from steelyard.fleet.check import refuse_unlike
 from steelyard.fleet.connection import Connection
 from steelyard.study.errors import InputError
-from steelyard.study.fleet_file import fleet_of
+from steelyard.study.load_study import fleet_of
 from steelyard.study.overrides import adjusted
 from steelyard.subjects.servers.network import listening
 from steelyard.workflow.prepare import PreparedStudy

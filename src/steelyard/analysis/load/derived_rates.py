@@ -8,8 +8,8 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import percent, significant
 from steelyard.study.workloads.brokerage import BrokerageWorkload
-from steelyard.study.workloads.derived import DerivedWorkload
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.study.workloads.transactions import DerivedWorkload
 from steelyard.study.workloads.workload import Workload
 
 # ten clients of a warehouse, each with 20.99 s of keying and think times per transaction; 45 % are new orders

@@ -27,7 +27,7 @@ from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.study import Study
-from steelyard.study.workloads.driven import DrivenWorkload
+from steelyard.study.workloads.transactions import DrivenWorkload
 from steelyard.study.workloads.workload import Workload
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")

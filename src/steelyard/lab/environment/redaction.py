@@ -22,7 +22,7 @@ from steelyard.study.passwords import WORD, in_environment, is_secret, parts, va
 from steelyard.study.study import Study
 
 if TYPE_CHECKING:
-    from steelyard.lab.finished_run import Run
+    from steelyard.lab.run_parts import Run
 
 REDACTED = "[redacted]"
 

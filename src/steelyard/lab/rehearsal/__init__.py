@@ -7,14 +7,14 @@ and machine whether they admit the clients; `findings` keeps what was found.
 
 from __future__ import annotations
 
+import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.lab.consistency import refuse_inconsistent
-from steelyard.lab.doctor.permissions import refused_probes
+from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE, refused_probes
 from steelyard.lab.engines.plan import LIFE_PER_PRIMING
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.redaction import redact_text
@@ -22,35 +22,38 @@ from steelyard.lab.laboratory import readers_of
 from steelyard.lab.machine.boots import BootNeeded
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.rehearsal.findings import Findings, Row
-from steelyard.lab.rehearsal.limits import connections, open_files
 from steelyard.lab.rehearsal.same_work import DRAWS, compare
 from steelyard.lab.rehearsal.statements import session_key, texts_key, try_statements
-from steelyard.lab.run_parts import root_processes, target_of
-from steelyard.monitors import Reader, Target
+from steelyard.lab.run_parts import refuse_inconsistent, root_processes, target_of
+from steelyard.monitors import MONITORS, Reader, Target
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.quantities import significant
 from steelyard.study.errors import InputError
-from steelyard.study.factors import place_of_setting
+from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.host_settings import host_settings
 from steelyard.study.plan import Option, baseline
-from steelyard.subjects import Bench, Kind, Load, SharedSubject, Subject, SubjectFailed, started
+from steelyard.subjects import Bench, Load, SharedSubject, Subject, SubjectFailed, started
+from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.in_turns import distinct_servers, servers_of
 from steelyard.subjects.rehearsal import accepted
 from steelyard.subjects.servers.by_address import written
 
 _MONITOR_S = 10.0
 
+_ANSWER_S = 30.0
+_LIMIT = "max_connections"
+_OF_THE_MACHINE = "steelyard.monitors.system."
+_AT = ("plan", "clients")
 
-def rehearse(
-    bench: Bench, kind: Kind, subjects: Sequence[Subject], host: Host | None, in_turns: bool
-) -> Findings:
+
+def rehearse(bench: Bench, subjects: Sequence[Subject], host: Host | None, in_turns: bool) -> Findings:
     """Tries everything once. Raises InputError for all that is refused.
 
     subjects: of the runs, whose data it makes. host: of a run, whose settings of the machine are written and
     put back; None: of a dry run.
     """
     began_s = time.monotonic()
-    found = Findings()
+    kind, found = bench.kind, Findings()
     found.errors += open_files(bench)
     for option in {host_settings(one.host).files: one for one in reversed(bench.options)}.values():
         _host(bench, option, host, found)
@@ -69,7 +72,7 @@ def rehearse(
         for number in sorted(set(servers.values())):
             options = [option for option in bench.options if servers[option.label] == number]
             subject = subjects[number % len(subjects)]
-            _server(bench, kind, subject, options, host, in_turns, found)
+            _server(bench, subject, options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
     compare(bench, found, kind.evicts)
@@ -113,7 +116,6 @@ def _host(bench: Bench, option: Option, host: Host | None, found: Findings) -> N
 
 def _server(
     bench: Bench,
-    kind: Kind,
     subject: Subject,
     options: Sequence[Option],
     host: Host | None,
@@ -147,23 +149,23 @@ def _server(
                 loads[session] = load
                 found.add(option, "server", options[0].label, "", time.monotonic_ns() - began_ns)
                 if not load.own_clock:
-                    found.errors += connections(bench, kind, option, load, in_turns)
+                    found.errors += connections(bench, option, load, in_turns)
                     refuse_inconsistent(study, work, load, loaded=True)
-                    _monitors(bench, kind, option, load, found)
+                    _monitors(bench, option, load, found)
             if not work.statements:
                 continue
             try:
                 if (texts := session + texts_key(option, work)) not in tried:
                     tried[texts] = ()
-                    tried[texts] = try_statements(bench, kind, option, loads[session], found, draws)
+                    tried[texts] = try_statements(bench, option, loads[session], found, draws)
                 found.trials[option.label] = tried[texts]
                 if draws > 1 and option.label == baseline(study, bench.options):
-                    found.again = try_statements(bench, kind, option, loads[session], Findings(), draws)
+                    found.again = try_statements(bench, option, loads[session], Findings(), draws)
             except InputError as error:
                 found.errors.append(error)
     except BootNeeded as need:
         found.not_tried.append(f"server of {options[0].label}: {need}")
-    except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *kind.driver_errors) as error:
+    except (TimedOut, SubjectFailed, LoadFailed, _core.LoadError, *bench.kind.driver_errors) as error:
         found.errors.append(InputError(str(error), at=("subject",)))
     finally:
         subject.stop()
@@ -171,11 +173,11 @@ def _server(
             host.restore()
 
 
-def _monitors(bench: Bench, kind: Kind, option: Option, load: Load, found: Findings) -> None:
+def _monitors(bench: Bench, option: Option, load: Load, found: Findings) -> None:
     """Opens and reads each monitor once. A query of the user's own that cannot be read is an error."""
     study = bench.study
     target = target_of(load, root_processes(load, None), bench.placement.engine)
-    for name, (reader, _) in readers_of(study, kind).items():
+    for name, (reader, _) in readers_of(study, bench.kind).items():
         began_ns = time.monotonic_ns()
         answer = redact_text(_read(reader, target), study)
         found.add(option, "monitor", name, answer, time.monotonic_ns() - began_ns)
@@ -202,3 +204,40 @@ def _read(reader: Reader, target: Target) -> str:
         answer = str(reason)
     reader.close()
     return answer or getattr(reader, "failure", "")
+
+
+def open_files(bench: Bench) -> Iterator[InputError]:
+    """An error where a load engine may not open a file for each client."""
+    need = max(bench.study.plan.clients) + FILES_OF_AN_ENGINE
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    own = bench.study.fleet is None and not all(map(driven, bench.options))
+    if own and bench.works[bench.options[0].label].statements and need > allowed:
+        text = f"the load engine needs {need} open files, and the limit of this shell is {allowed}"
+        yield InputError(text, f"ulimit -n {need} (as root above ulimit -Hn), or fewer clients", _AT)
+
+
+def connections(bench: Bench, option: Option, load: Load, in_turns: bool) -> Iterator[InputError]:
+    """An error where clients and monitors need more connections than are left. Not of a factor's limit."""
+    server, study, kind = load.server, bench.study, bench.kind
+    limited = any(key == _LIMIT and at[0] == "factors" for at, key, _ in settings_given(study, "server"))
+    # clients of a pooler wait for a connection
+    if server is None or server.number is None or not server.left_sql or server.roles or limited:
+        return
+    ask, servers = partial(server.number, server.left_sql), servers_of(study, bench.options)
+    try:
+        left = within(_ANSWER_S, "asking for connections", ask)
+    except (TimedOut, *kind.driver_errors):
+        # a server that speaks the protocol may lack the views
+        return
+    sharing = list(servers.values()).count(servers[option.label]) if in_turns else 1
+    monitors = sum(not MONITORS.get(name, "").startswith(_OF_THE_MACHINE) for name in readers_of(study, kind))
+    clients = max(study.plan.clients)
+    need = (clients + monitors) * sharing
+    if need > left:
+        own = "" if study.subject.dsn else f", or settings = {{ {_LIMIT} = {need} }} under [subject]"
+        yield InputError(
+            f"{sharing} x ({clients} clients + {monitors} monitors) need {need} connections;"
+            f" the server still admits {left}",
+            "fewer clients" + ", plan.turns = false" * (sharing > 1) + own,
+            _AT,
+        )

@@ -17,15 +17,14 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
-from steelyard.lab.rehearsal.same_work import DRAWS_S, numbered
-from steelyard.lab.rehearsal.written_rows import asking, parted
+from steelyard.lab.rehearsal.same_work import DRAWS_S, asking, numbered, parted
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.plan import Option, Slot
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load
+from steelyard.subjects import Bench, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
 from steelyard.subjects.servers.by_address import (
     commits_itself,
@@ -61,16 +60,14 @@ def texts_key(option: Option, work: Work) -> str:
     return repr([keys.get(key) for key in ("handle", "text", "parameters")] + [*work.statements.values()])
 
 
-def try_statements(
-    bench: Bench, kind: Kind, option: Option, load: Load, found: Findings, draws: int
-) -> Sequence[Row]:
+def try_statements(bench: Bench, option: Option, load: Load, found: Findings, draws: int) -> Sequence[Row]:
     """Sends the statements of an option; the answers are rows of `_core.load_trial`.
 
     Raises TimedOut, LoadError, SubjectFailed, InputError.
 
     At an address without consent, statements that write are refused before they do.
     """
-    study, work, server = bench.study, bench.works[option.label], load.server
+    study, kind, work, server = bench.study, bench.kind, bench.works[option.label], load.server
     foreign, by_driver = study.subject.dsn is not None and server is not None, load.engine == "jdbc"
     if load.own_clock or not (load.engine == "load" or by_driver):
         return ()
@@ -117,7 +114,7 @@ def try_statements(
         refused += [row for row in rows if row["code"].startswith(_TAKEN) and row["statement"] in numbers]
     # a class of a capture is tried without its session, which it may need
     if not replays or len(refused) > len(rows) / 2:
-        found.errors += [_error(bench, kind, option, row) for row in refused]
+        found.errors += [_error(bench, option, row) for row in refused]
     # a round was explained alone
     return () if option.workload.in_rounds else [*rows, *writes]
 
@@ -197,8 +194,9 @@ def _left_open(
             yield InputError(text, _BEGIN_HINT, at)
 
 
-def _error(bench: Bench, kind: Kind, option: Option, refused: Row) -> InputError:
-    study, work, name = bench.study, bench.works[option.label], refused["statement"] or refused["transaction"]
+def _error(bench: Bench, option: Option, refused: Row) -> InputError:
+    study, kind, work = bench.study, bench.kind, bench.works[option.label]
+    name = refused["statement"] or refused["transaction"]
     text = (
         f'option {option.label}: the statement "{name}" cannot run: {refused["message"]} ({refused["code"]})'
     )

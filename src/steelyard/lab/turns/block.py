@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
-from steelyard.lab.consistency import growth_samples, refuse_inconsistent
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
@@ -26,14 +25,16 @@ from steelyard.lab.engines.result_tables import (
     work_done,
 )
 from steelyard.lab.environment.redaction import redact, redacted_run
-from steelyard.lab.finished_run import Run
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.run_parts import (
     Pulse,
+    Run,
     engine_cpus,
+    growth_samples,
+    refuse_inconsistent,
     refuse_interrupted,
     root_processes,
     target_of,

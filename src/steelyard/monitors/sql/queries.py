@@ -35,10 +35,13 @@ class Query(SqlMonitor):
 
     shipped_as: str = ""
     title: str = ""
-    manual: str = Field(default="", description="page of the server's manual that names the columns")
-    needs: str = Field(default="", description="privileges and settings of the server")
+    manual: str = ""
+    """page of the server's manual that names the columns"""
+    needs: str = ""
+    """privileges and settings of the server"""
     verified: str = ""
-    meanings: dict[str, str] = Field(default_factory=dict[str, str], description="by column")
+    meanings: dict[str, str] = Field(default_factory=dict[str, str])
+    """by column"""
 
     @property
     def mark(self) -> str:

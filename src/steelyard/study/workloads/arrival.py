@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Strict
-from steelyard.study.workloads.workload import KeyPath, Workload
+from steelyard.study.workloads.workload import Workload
 
 _CLOSED = ("think_ms", "think")
 _OPEN = ("rate_per_s", "spacing")
@@ -17,14 +17,18 @@ _OPEN = ("rate_per_s", "spacing")
 class Arrival(Strict):
     """How clients arrive: closed loop with think time, or open loop at a rate."""
 
+    ONLY_IF: ClassVar[Mapping[str, str]] = {
+        "think_ms": "kind = closed",
+        "think": "think_ms",
+        "spacing": "kind = open",
+    }
+
     kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(
-        default=0.0, ge=0, le=8.64e7, description="closed loop: pause after each transaction"
-    )
+    think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    """closed loop: pause after each transaction"""
     think: Literal["fixed", "exponential"] = "fixed"
-    rate_per_s: float | None = Field(
-        default=None, ge=0.001, le=1e9, description="open loop: transactions started per second"
-    )
+    rate_per_s: float | None = Field(default=None, ge=0.001, le=1e9)
+    """open loop: transactions started per second"""
     spacing: Literal["poisson", "even"] = "poisson"
 
     @model_validator(mode="after")
@@ -32,19 +36,6 @@ class Arrival(Strict):
         if (self.kind == "open") != (self.rate_per_s is not None):
             raise ValueError("rate_per_s is required with kind = 'open', and only allowed there")
         return self
-
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys of the workload that have no effect with this kind of arrival, each with the reason."""
-        if self.kind == "open":
-            for key in ("think_ms", "think"):
-                yield (
-                    ("arrival", key),
-                    "an open loop has no think time; it needs kind = 'closed'",
-                )
-        else:
-            yield ("arrival", "spacing"), "a closed loop has no spacing; it needs kind = 'open'"
-            if not self.think_ms:
-                yield ("arrival", "think"), "think_ms is 0: there is no think time"
 
     def load_keys(self) -> dict[str, Any]:
         """The keys of the load engine's plan."""
@@ -61,26 +52,15 @@ class Arrival(Strict):
 class ClientWorkload(Workload):
     """Work that clients send over connections."""
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **{key: (key,) for key in ("threads", "deadline_ms")},
-        **{key: ("arrival", key) for key in ("think_ms", "rate_per_s")},
-    }
+    CLIENT: ClassVar[str] = "threads deadline_ms arrival.think_ms arrival.rate_per_s"
 
     arrival: Arrival = Arrival()
-    threads: int = Field(default=1, ge=1, le=256, description="event-loop threads of the load engine")
-    deadline_ms: float = Field(
-        default=10_000, ge=0.001, le=6e8, description="deadline of a transaction; a later one is an error"
-    )
-    message_mib_max: int = Field(
-        default=64,
-        ge=1,
-        le=1024,
-        description="MiB; a larger message of the server ends the connection",
-    )
-
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys that belong to another kind of arrival."""
-        yield from self.arrival.idle()
+    threads: int = Field(default=1, ge=1, le=256)
+    """event-loop threads of the load engine"""
+    deadline_ms: float = Field(default=10_000, ge=0.001, le=6e8)
+    """deadline of a transaction; a later one is an error"""
+    message_mib_max: int = Field(default=64, ge=1, le=1024)
+    """MiB; a larger message of the server ends the connection"""
 
     def load_keys(self) -> dict[str, Any]:
         """Arrival, threads, limits."""

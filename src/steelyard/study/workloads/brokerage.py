@@ -7,9 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.workloads.derived import DerivedWorkload
-from steelyard.study.workloads.driven import DrivenWorkload
-from steelyard.study.workloads.workload import KeyPath
+from steelyard.study.workloads.transactions import DerivedWorkload
 
 NOT_TPC_E = (
     "Derived from the TPC-E specification; not a TPC benchmark; results are not comparable with published TPC"
@@ -17,51 +15,28 @@ NOT_TPC_E = (
 )
 
 
-class BrokerageWorkload(DerivedWorkload, DrivenWorkload):
+class BrokerageWorkload(DerivedWorkload):
     """Customers' orders to trade securities, and the market that executes them. Derived from the TPC-E
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **DerivedWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("result_clients", "feed_clients")},
-    }
-
+    CLIENT: ClassVar[str] = f"{DerivedWorkload.CLIENT} result_clients feed_clients"
     SMALLEST: ClassVar[Mapping[str, float]] = {"customers": 1_000, "days": 1}
 
     kind: Literal["brokerage"]
-    customers: int = Field(
-        default=1_000,
-        ge=1_000,
-        le=1_000_000,
-        multiple_of=1_000,
-        description="scale: 1,100,000 rows and about 160 MB per 1,000 without trades; the specification has"
-        " 5,000 at least",
-    )
-    days: int = Field(
-        default=1,
-        ge=1,
-        le=300,
-        description="scale: days of trades as loaded, 57,600 trades each per 1,000 customers,"
-        " about 60 MB; the specification has 300",
-    )
-    result_clients: int = Field(
-        default=2,
-        ge=1,
-        le=1_000,
-        description="of the clients, so many are the market's and execute Trade-Result alone",
-    )
-    feed_clients: int = Field(
-        default=1,
-        ge=1,
-        le=1_000,
-        description="of the clients, so many are the market's and execute Market-Feed alone",
-    )
-    conditions: Literal["three", "all"] = Field(
-        default="three",
-        description="conditions of consistency to check after each run: the three of the specification, or"
-        " all seven; of the loaded data, once, all seven in either case; a run that violates one is void",
-    )
+    customers: int = Field(default=1_000, ge=1_000, le=1_000_000, multiple_of=1_000)
+    """scale: 1,100,000 rows and about 160 MB per 1,000 without trades; the specification has 5,000 at least
+    """
+    days: int = Field(default=1, ge=1, le=300)
+    """scale: days of trades as loaded, 57,600 trades each per 1,000 customers, about 60 MB; the specification
+    has 300"""
+    result_clients: int = Field(default=2, ge=1, le=1_000)
+    """of the clients, so many are the market's and execute Trade-Result alone"""
+    feed_clients: int = Field(default=1, ge=1, le=1_000)
+    """of the clients, so many are the market's and execute Market-Feed alone"""
+    conditions: Literal["three", "all"] = "three"
+    """conditions of consistency to check after each run: the three of the specification, or all seven; of the
+    loaded data, once, all seven in either case; a run that violates one is void"""
 
     @property
     def long_pauses(self) -> str:

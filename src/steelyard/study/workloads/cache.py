@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.workloads.workload import KeyPath, Workload
+from steelyard.study.workloads.workload import Workload
 
 _Ns = Annotated[int, Field(ge=0, le=10_000_000_000)]
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -20,37 +20,36 @@ class CacheWorkload(Workload):
     POINTS: ClassVar[str] = "workers"
     WORK: ClassVar[str] = "lookup"
     WHO: ClassVar[str] = "workers"
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        key: (key,)
-        for key in (
-            "keys", "skew", "payload_bytes", "read_share", "gets_per_lookup", "hold_ns", "think_ns",
-            "hold_tail_share", "hold_tail_ns", "affinity",
-        )
-    }  # fmt: skip
+    CLIENT: ClassVar[str] = (
+        "keys skew payload_bytes read_share gets_per_lookup hold_ns think_ns hold_tail_share hold_tail_ns"
+        " affinity"
+    )
+    ONLY_IF: ClassVar[Mapping[str, str]] = {
+        "hold_tail_ns": "hold_tail_share",
+        "hold_tail_share": "hold_tail_ns",
+    }
 
     kind: Literal["cache"]
-    keys: int = Field(default=1000, ge=1, le=10_000_000, description="entries in the cache")
-    skew: float = Field(default=0.0, ge=0, le=4, description="Zipf exponent of the keys; 0: uniform")
-    payload_bytes: int = Field(default=48, ge=8, le=1 << 20, description="bytes that a lookup copies")
-    read_share: _Share = Field(default=1.0, description="share of lookups that only read; others replace")
-    gets_per_lookup: int = Field(
-        default=2, ge=1, le=16, description="latch gets per lookup; two in the published study"
-    )
-    hold_ns: _Ns = Field(default=0, description="time added while the latch is held")
-    think_ns: _Ns = Field(default=0, description="time between two lookups")
-    hold_tail_share: _Share = Field(default=0.0, description="share of long holds")
-    hold_tail_ns: _Ns = Field(default=0, description="length of a long hold")
-    affinity: Literal["uniform", "own"] = Field(
-        default="uniform",
-        description="uniform: all workers use all keys; own: each uses the keys of its own child latches",
-    )
-
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """hold_tail_ns and hold_tail_share, each without the other."""
-        if not self.hold_tail_share:
-            yield ("hold_tail_ns",), "hold_tail_share is 0: there are no long holds"
-        if not self.hold_tail_ns:
-            yield ("hold_tail_share",), "hold_tail_ns is 0: long holds have no length"
+    keys: int = Field(default=1000, ge=1, le=10_000_000)
+    """entries in the cache"""
+    skew: float = Field(default=0.0, ge=0, le=4)
+    """Zipf exponent of the keys; 0: uniform"""
+    payload_bytes: int = Field(default=48, ge=8, le=1 << 20)
+    """bytes that a lookup copies"""
+    read_share: _Share = 1.0
+    """share of lookups that only read; others replace"""
+    gets_per_lookup: int = Field(default=2, ge=1, le=16)
+    """latch gets per lookup; two in the published study"""
+    hold_ns: _Ns = 0
+    """time added while the latch is held"""
+    think_ns: _Ns = 0
+    """time between two lookups"""
+    hold_tail_share: _Share = 0.0
+    """share of long holds"""
+    hold_tail_ns: _Ns = 0
+    """length of a long hold"""
+    affinity: Literal["uniform", "own"] = "uniform"
+    """uniform: all workers use all keys; own: each uses the keys of its own child latches"""
 
     def summary(self) -> dict[str, str]:
         """Size, mix and times."""

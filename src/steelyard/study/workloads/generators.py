@@ -47,14 +47,16 @@ class Sequence(Strict):
     kind: Literal["sequence"]
     start: _Integer = 1
     step: _Integer = 1
-    to: _Integer | None = Field(default=None, description="last number; needed at an address, with start")
+    to: _Integer | None = None
+    """last number; needed at an address, with start"""
 
 
 class Unique(Strict):
     """start, start + 1, ...: whole numbers never used before in the run."""
 
     kind: Literal["unique"]
-    start: _Integer = Field(default=1, description="needed at an address: the first number that no row has")
+    start: _Integer = 1
+    """needed at an address: the first number that no row has"""
 
 
 class Text(Strict):

@@ -8,32 +8,26 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from steelyard.study.workloads.arrival import ClientWorkload
-from steelyard.study.workloads.workload import KeyPath
 
 
 class KeyValueWorkload(ClientWorkload):
     """A mix of gets and sets over the keys 1 to `keys`, all of which are set before a run."""
 
     WORK: ClassVar[str] = "command"
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **ClientWorkload.CLIENT_SETTINGS,
-        "pipeline": ("pipeline",),
-    }
-
+    CLIENT: ClassVar[str] = f"{ClientWorkload.CLIENT} pipeline"
     SMALLEST: ClassVar[Mapping[str, float]] = {"keys": 1_000}
 
     kind: Literal["key-value"]
-    keys: int = Field(default=100_000, ge=1, le=10**9, description="number of keys")
-    value_bytes: int = Field(default=64, ge=1, le=1 << 20, description="size of a value")
-    reads_percent: float = Field(
-        default=90.0, ge=0, le=100, description="share of gets among the commands; the rest are sets"
-    )
-    zipf_exponent: float = Field(
-        default=0.99, ge=0, le=20, description="Zipf exponent of the keys; 0: uniform"
-    )
-    pipeline: int = Field(
-        default=1, ge=1, le=10_000, description="commands that a client sends before it reads their replies"
-    )
+    keys: int = Field(default=100_000, ge=1, le=10**9)
+    """number of keys"""
+    value_bytes: int = Field(default=64, ge=1, le=1 << 20)
+    """size of a value"""
+    reads_percent: float = Field(default=90.0, ge=0, le=100)
+    """share of gets among the commands; the rest are sets"""
+    zipf_exponent: float = Field(default=0.99, ge=0, le=20)
+    """Zipf exponent of the keys; 0: uniform"""
+    pipeline: int = Field(default=1, ge=1, le=10_000)
+    """commands that a client sends before it reads their replies"""
 
     def load_keys(self) -> dict[str, Any]:
         """Commands with their arguments, in batches."""

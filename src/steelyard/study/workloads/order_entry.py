@@ -7,10 +7,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import Strict
-from steelyard.study.workloads.derived import DerivedWorkload
-from steelyard.study.workloads.driven import DrivenWorkload
-from steelyard.study.workloads.workload import KeyPath
+from steelyard.study.key_types import KeyPath, Strict
+from steelyard.study.workloads.transactions import DerivedWorkload
 
 NOT_TPC = (
     "Derived from the TPC-C specification; not a TPC benchmark; results are not comparable with published TPC"
@@ -36,15 +34,14 @@ _FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
 class Constants(Strict):
     """C of NURand(A, x, y), the same for all clients of all runs (TPC-C 2.1.6)."""
 
-    last_name_loaded: int = Field(default=208, ge=0, le=255, description="of last names in the data")
-    last_name: int = Field(
-        default=123,
-        ge=0,
-        le=255,
-        description="of last names in the run; 65 to 119 from that in the data, neither 96 nor 112",
-    )
-    customer: int = Field(default=259, ge=0, le=1023, description="of numbers of customers")
-    item: int = Field(default=7911, ge=0, le=8191, description="of numbers of items")
+    last_name_loaded: int = Field(default=208, ge=0, le=255)
+    """of last names in the data"""
+    last_name: int = Field(default=123, ge=0, le=255)
+    """of last names in the run; 65 to 119 from that in the data, neither 96 nor 112"""
+    customer: int = Field(default=259, ge=0, le=1023)
+    """of numbers of customers"""
+    item: int = Field(default=7911, ge=0, le=8191)
+    """of numbers of items"""
 
     @model_validator(mode="after")
     def _apart(self) -> Constants:
@@ -56,50 +53,32 @@ class Constants(Strict):
         return self
 
 
-class OrderEntryWorkload(DerivedWorkload, DrivenWorkload):
+class OrderEntryWorkload(DerivedWorkload):
     """Orders, payments, deliveries and queries of a wholesaler's warehouses. Derived from the TPC-C
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **DerivedWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("home", "reads", "waits", "report_clients")},
-    }
-
+    CLIENT: ClassVar[str] = f"{DerivedWorkload.CLIENT} home reads waits report_clients"
     SMALLEST: ClassVar[Mapping[str, float]] = {"warehouses": 1}
 
     kind: Literal["order-entry"]
-    warehouses: int = Field(
-        default=1, ge=1, le=10_000, description="scale: 600,000 rows and about 110 MB each, with indexes"
-    )
-    home: Literal["fixed", "free"] = Field(
-        default="fixed",
-        description="fixed: each client stays in one warehouse, client N in the one of number N modulo"
-        " warehouses; free: each transaction draws its warehouse",
-    )
-    reads: Literal["single", "list"] = Field(
-        default="single",
-        description="single: a new order reads item and stock of each line by statements of their own; list:"
-        " of all lines by two statements, and the server computes amounts and stocks",
-    )
-    waits: bool = Field(
-        default=False,
-        description="keying and think times of the specification (18 + 12 s for a new order); it has ten"
-        " clients per warehouse then",
-    )
-    report_clients: int = Field(
-        default=0,
-        ge=0,
-        le=1_000,
-        description="of the clients, so many execute a reporting query over all order lines, one after"
-        " another, and nothing else; it is counted apart from order entry. Settings `report.` of"
-        " scope host schedule their sessions",
-    )
-    conditions: Literal["four", "all"] = Field(
-        default="four",
-        description="conditions of consistency to check after each run: the first four, or all that hold"
-        " then; of the loaded data, once, all twelve in either case; a run that violates one is void",
-    )
+    warehouses: int = Field(default=1, ge=1, le=10_000)
+    """scale: 600,000 rows and about 110 MB each, with indexes"""
+    home: Literal["fixed", "free"] = "fixed"
+    """fixed: each client stays in one warehouse, client N in the one of number N modulo warehouses; free:
+    each transaction draws its warehouse"""
+    reads: Literal["single", "list"] = "single"
+    """single: a new order reads item and stock of each line by statements of their own; list: of all lines by
+    two statements, and the server computes amounts and stocks"""
+    waits: bool = False
+    """keying and think times of the specification (18 + 12 s for a new order); it has ten clients per
+    warehouse then"""
+    report_clients: int = Field(default=0, ge=0, le=1_000)
+    """of the clients, so many execute a reporting query over all order lines, one after another, and nothing
+    else; it is counted apart from order entry. Settings `report.` of scope host schedule their sessions"""
+    conditions: Literal["four", "all"] = "four"
+    """conditions of consistency to check after each run: the first four, or all that hold then; of the loaded
+    data, once, all twelve in either case; a run that violates one is void"""
     constants: Constants = Constants()
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Form, KeyName, Setting
-from steelyard.study.workloads.driven import DrivenWorkload
-from steelyard.study.workloads.sql import SqlWorkload
+from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 _ENTRY = re.compile(r"(?P<name>.*?)(?:@(?P<weight>\d{1,6}))?")
@@ -27,33 +26,18 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     SMALLEST: ClassVar[Mapping[str, float]] = {"scale": 1}
 
     kind: Literal["pgbench"]
-    script: list[ScriptEntry] = Field(
-        default=["tpcb-like"],
-        min_length=1,
-        max_length=64,
-        description="scripts of pgbench, FILE or FILE@WEIGHT from the folder of the study file, or built in:"
-        " tpcb-like, simple-update, select-only",
-    )
-    script_texts: dict[str, str] = Field(
-        default_factory=dict[str, str],
-        description="texts of the files under script, which are read otherwise",
-    )
-    scale: int = Field(
-        default=1,
-        ge=1,
-        le=21_000,
-        description="pgbench's scale factor, :scale: 100,000 accounts each; the tables pgbench_* are made"
-        " where the study has no schema and no data of its own",
-    )
-    variables: dict[KeyName, Setting] = Field(
-        default_factory=dict[KeyName, Setting],
-        description="variables of the scripts by name, as pgbench's -D; a text stands for a part of the SQL",
-    )
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
-        default="none",
-        description="none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as"
-        " of statements",
-    )
+    script: list[ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)
+    """scripts of pgbench, FILE or FILE@WEIGHT from the folder of the study file, or built in: tpcb-like,
+    simple-update, select-only"""
+    script_texts: dict[str, str] = Field(default_factory=dict[str, str])
+    """texts of the files under script, which are read otherwise"""
+    scale: int = Field(default=1, ge=1, le=21_000)
+    """pgbench's scale factor, :scale: 100,000 accounts each; the tables pgbench_* are made where the study
+    has no schema and no data of its own"""
+    variables: dict[KeyName, Setting] = Field(default_factory=dict[KeyName, Setting])
+    """variables of the scripts by name, as pgbench's -D; a text stands for a part of the SQL"""
+    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "none"
+    """none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as of statements"""
 
     @model_validator(mode="after")
     def _has_texts(self) -> PgbenchWorkload:

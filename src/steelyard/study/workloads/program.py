@@ -42,14 +42,12 @@ def names_in(text: str) -> set[str]:
 class Reading(Strict):
     """Where the output of a program contains a number; the last match counts."""
 
-    pattern: str | None = Field(
-        default=None, description="regular expression with one group, for standard output or error"
-    )
-    json_path: JsonPath | None = Field(
-        default=None,
-        description="keys and indices joined by dots, in the JSON on standard output: results.0.score; a key"
-        ' with a dot in double quotes: latency."p99.9"',
-    )
+    pattern: str | None = None
+    """regular expression with one group, for standard output or error"""
+    json_path: JsonPath | None = None
+    """keys and indices joined by dots, in the JSON on standard output: results.0.score; a key with a dot in
+    double quotes: latency."p99.9"
+    """
 
     @field_validator("pattern")
     @classmethod
@@ -95,68 +93,54 @@ def lower_is_better(unit: str, better: Better | None) -> bool:
 class NamedScore(Reading):
     """One more number that each instance prints."""
 
-    unit: Label = Field(default="score", description="of the number: ms, MiB")
-    better: Better | None = Field(default=None, description=_BETTER)
+    unit: Label = "score"
+    """of the number: ms, MiB"""
+    better: Better | None = None
+    """higher or lower; default: lower where the unit is a time (s, msec, us/op), higher where it is a rate
+    (tps, MB/s); required for any other unit"""
 
 
 class ProgramWorkload(Workload):
     """Instances of a program, one per client of the load point, all started at the same moment."""
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
+    CLIENT: ClassVar[str] = "deadline_s"
+    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys(("unit", "better", "time"), "score")
     POINT: ClassVar[str] = "instance"
     POINTS: ClassVar[str] = "instances"
     WHO: ClassVar[str] = "program"
 
     kind: Literal["program"]
-    command: list[str] = Field(
-        min_length=1,
-        description="program and arguments; {instance} (from 0), {instances}, {cpus} (number of its CPUs),"
-        " {seconds} and {warm_up_seconds} (the plan's), {study}, {scratch}, {programs} and the study's own"
-        " {variables} are filled in; {{ is a brace",
-    )
-    variables: _Variables = Field(
-        default_factory=_Variables,
-        description="the study's own {variables}, which factors of scope client change",
-    )
-    environment: _Variables = Field(
-        default_factory=_Variables,
-        description="variables of each instance, filled in like the command, ${NAME} from the environment of"
-        " steelyard, required for secrets; empty: not set",
-    )
-    folder: str = Field(
-        default="{study}",
-        description="working directory, filled in like the command; {study}: the folder of the study file",
-    )
-    prepare: list[str] = Field(
-        default_factory=list[str],
-        description="run once before the first run (compile, fill a database), with {study}, {scratch},"
-        " {programs} and those variables that ask for nothing else",
-    )
-    score: Reading | None = Field(
-        default=None, description="the number that is compared; default: the run time of the instance, in s"
-    )
-    unit: Label | None = Field(default=None, description="of the score: bops, tps, ms")
-    better: Better | None = Field(default=None, description=_BETTER)
-    scores: dict[KeyName, NamedScore] = Field(
-        default_factory=dict[str, NamedScore],
-        description="further scores by name; p50, p95 and p99 in a unit of time are latencies",
-    )
-    time: Reading | None = Field(
-        default=None,
-        description="run time in seconds in the output; default: from its start to its end",
-    )
-    exit_code: int = Field(default=0, ge=0, le=255, description="with any other the run is void")
-    deadline_s: float = Field(
-        default=600, ge=0.001, le=86_400, description="an instance that runs longer is killed"
-    )
-    install: str = Field(default="", description="command that installs the program, for a hint")
-
-    @model_validator(mode="after")
-    def _run_time_or_score(self) -> ProgramWorkload:
-        idle = [key for key in ("unit", "better", "time") if getattr(self, key) is not None]
-        if self.score is None and idle:
-            raise ValueError(f"{idle[0]} has no effect without score: the run time in s is compared")
-        return self
+    command: list[str] = Field(min_length=1)
+    """program and arguments; {instance} (from 0), {instances}, {cpus} (number of its CPUs), {seconds} and
+    {warm_up_seconds} (the plan's), {study}, {scratch}, {programs} and the study's own {variables} are filled
+    in; {{ is a brace"""
+    variables: _Variables = Field(default_factory=_Variables)
+    """the study's own {variables}, which factors of scope client change"""
+    environment: _Variables = Field(default_factory=_Variables)
+    """variables of each instance, filled in like the command, ${NAME} from the environment of steelyard,
+    required for secrets; empty: not set"""
+    folder: str = "{study}"
+    """working directory, filled in like the command; {study}: the folder of the study file"""
+    prepare: list[str] = Field(default_factory=list[str])
+    """run once before the first run (compile, fill a database), with {study}, {scratch}, {programs} and those
+    variables that ask for nothing else"""
+    score: Reading | None = None
+    """the number that is compared; default: the run time of the instance, in s"""
+    unit: Label | None = None
+    """of the score: bops, tps, ms"""
+    better: Better | None = None
+    """higher or lower; default: lower where the unit is a time (s, msec, us/op), higher where it is a rate
+    (tps, MB/s); required for any other unit"""
+    scores: dict[KeyName, NamedScore] = Field(default_factory=dict[str, NamedScore])
+    """further scores by name; p50, p95 and p99 in a unit of time are latencies"""
+    time: Reading | None = None
+    """run time in seconds in the output; default: from its start to its end"""
+    exit_code: int = Field(default=0, ge=0, le=255)
+    """with any other the run is void"""
+    deadline_s: float = Field(default=600, ge=0.001, le=86_400)
+    """an instance that runs longer is killed"""
+    install: str = ""
+    """command that installs the program, for a hint"""
 
     @field_validator("environment")
     @classmethod
@@ -191,7 +175,7 @@ class ProgramWorkload(Workload):
     def client_settings(self) -> dict[str, KeyPath]:
         """The study's own variables, `env.NAME` for each variable, and the deadline."""
         return {
-            **self.CLIENT_SETTINGS,
+            **super().client_settings(),
             **{name: ("variables", name) for name in self.variables},
             **{f"env.{name}": ("environment", name) for name in self.environment},
         }
@@ -206,6 +190,7 @@ class ProgramWorkload(Workload):
         """Unused variables."""
         for name in self.variables.keys() - self._used():
             yield ("variables", name), f"neither command, environment nor folder contains {{{name}}}"
+        yield from super().idle()
 
     @property
     def engine_threads(self) -> int:

@@ -13,7 +13,8 @@ from steelyard.study.workloads.workload import Workload
 class RecordedFigure(Strict):
     """One number that the source gives for each run."""
 
-    unit: str = Field(description="as the source gives it; 1: a number of things")
+    unit: str
+    """as the source gives it; 1: a number of things"""
     better: Literal["higher", "lower", "neither"] = "neither"
 
 
@@ -21,19 +22,19 @@ class PublishedWorkload(Workload):
     """What the throughput of a recording counts, and the names for it."""
 
     kind: Literal["published"]
-    unit: Label = Field(default="transactions/s", description="of the throughput: lookups/s, bops, index")
-    work: Label = Field(default="transaction", description="name of one unit of work")
-    client: Label = Field(default="client", description="name of one unit of plan.clients: JVM, process")
-    clients: Label = Field(default="clients", description="its plural: JVMs, processes")
+    unit: Label = "transactions/s"
+    """of the throughput: lookups/s, bops, index"""
+    work: Label = "transaction"
+    """name of one unit of work"""
+    client: Label = "client"
+    """name of one unit of plan.clients: JVM, process"""
+    clients: Label = "clients"
+    """its plural: JVMs, processes"""
 
-    figures: dict[str, RecordedFigure] = Field(
-        default_factory=dict[str, RecordedFigure],
-        description="numbers of each run, by name; p50, p95 and p99 in a unit of time are latencies",
-    )
-    main_figure: str | None = Field(
-        default=None,
-        description="the figure that the study is about, where no work was counted",
-    )
+    figures: dict[str, RecordedFigure] = Field(default_factory=dict[str, RecordedFigure])
+    """numbers of each run, by name; p50, p95 and p99 in a unit of time are latencies"""
+    main_figure: str | None = None
+    """the figure that the study is about, where no work was counted"""
 
     @property
     def point_is(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.workloads.workload import KeyPath, Workload
+from steelyard.study.workloads.workload import Workload
 
 
 class QueriesWorkload(Workload):
@@ -22,29 +22,17 @@ class QueriesWorkload(Workload):
     POINT: ClassVar[str] = "stream"
     POINTS: ClassVar[str] = "streams"
     WORK: ClassVar[str] = "round"
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {"deadline_s": ("deadline_s",)}
+    CLIENT: ClassVar[str] = "deadline_s"
 
     SMALLEST: ClassVar[Mapping[str, float]] = {"scale_factor": 0.01}
 
     kind: Literal["queries"]
-    scale_factor: float = Field(
-        default=0.1,
-        ge=0.01,
-        le=300,
-        description="size of the data: 1 is 8.7 million rows, about 1 GB of text",
-    )
-    deadline_s: float = Field(
-        default=1800,
-        ge=0.001,
-        le=3600,
-        description="deadline of a round and its current query",
-    )
-    message_mib_max: int = Field(
-        default=64,
-        ge=1,
-        le=1024,
-        description="MiB; a larger message of the server ends the connection",
-    )
+    scale_factor: float = Field(default=0.1, ge=0.01, le=300)
+    """size of the data: 1 is 8.7 million rows, about 1 GB of text"""
+    deadline_s: float = Field(default=1800, ge=0.001, le=3600)
+    """deadline of a round and its current query"""
+    message_mib_max: int = Field(default=64, ge=1, le=1024)
+    """MiB; a larger message of the server ends the connection"""
 
     @property
     def steady(self) -> bool:

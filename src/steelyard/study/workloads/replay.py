@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.workloads.sql import SqlWorkload
-from steelyard.study.workloads.workload import KeyPath
+from steelyard.study.key_types import KeyPath
+from steelyard.study.workloads.transactions import SqlWorkload
 
 
 class ReplayWorkload(SqlWorkload):
@@ -20,28 +20,20 @@ class ReplayWorkload(SqlWorkload):
     """
 
     WORK: ClassVar[str] = "statement"
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        key: (key,) for key in ("handle", "threads", "deadline_ms", "pace", "speed")
-    }
+    CLIENT: ClassVar[str] = "handle threads deadline_ms pace speed"
+    ONLY_IF: ClassVar[Mapping[str, str]] = {"speed": "pace = original"}
 
     kind: Literal["replay"]
-    capture: str = Field(
-        min_length=1,
-        description="file of a capture by `steelyard capture-load`, from the folder of the study file",
-    )
-    pace: Literal["original", "asap"] = Field(
-        default="original",
-        description="original: each statement when it was executed in the capture, or as soon as those before"
-        " it in its session have ended; asap: a session without pauses",
-    )
-    speed: float = Field(
-        default=1.0, ge=1e-3, le=1e6, description="pace = 'original': 2 plays an hour in half an hour"
-    )
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
-        default="named",
-        description="of statements that were captured with bound values, as of statements; others are sent as"
-        " they were; not none",
-    )
+    capture: str = Field(min_length=1)
+    """file of a capture by `steelyard capture-load`, from the folder of the study file"""
+    pace: Literal["original", "asap"] = "original"
+    """original: each statement when it was executed in the capture, or as soon as those before it in its
+    session have ended; asap: a session without pauses"""
+    speed: float = Field(default=1.0, ge=1e-3, le=1e6)
+    """pace = 'original': 2 plays an hour in half an hour"""
+    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "named"
+    """of statements that were captured with bound values, as of statements; others are sent as they were; not
+    none"""
 
     @model_validator(mode="after")
     def _binds_values(self) -> ReplayWorkload:
@@ -53,8 +45,7 @@ class ReplayWorkload(SqlWorkload):
         """Keys of workloads that draw their transactions."""
         for key in ("mix", "retries", "arrival"):
             yield (key,), "a replay executes what was captured, in its order"
-        if self.pace == "asap":
-            yield ("speed",), "pace is 'asap': a session has no pauses"
+        yield from super().idle()
 
     def load_keys(self) -> dict[str, Any]:
         """Handle, capture and pace, limits."""

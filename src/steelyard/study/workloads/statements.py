@@ -3,45 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import SqlText, Strict
-from steelyard.study.scripts import instead_of_set
-from steelyard.study.workloads.driven import DrivenWorkload
+from steelyard.study.key_types import KeyPath, SqlText, Strict
+from steelyard.study.script_study import instead_of_set
 from steelyard.study.workloads.generators import Generator
-from steelyard.study.workloads.sql import SqlWorkload
-from steelyard.study.workloads.workload import KeyPath
+from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 
 NO_PGBENCH_SCRIPTS = (
     'scripts of pgbench are a workload of their own: kind = "pgbench" executes them, and'
     " `steelyard run --pgbench SCRIPT.sql` needs no study"
 )
 _META_COMMAND = re.compile(r"^\s*\\(\w+)", re.MULTILINE)
-# of kind = 'sql' alone
-_OWN_KEYS = (
-    "statements", "transactions", "schema_file", "schema_sql", "data_file", "data_directory", "data_database",
-)  # fmt: skip
+_OWN_KEYS = "statements transactions schema_file schema_sql data_file data_directory data_database"
 
 
 class Statement(Strict):
     """One statement; `:name` marks a parameter, `{tag}` becomes a number that makes texts differ."""
 
-    sql: SqlText = Field(default="", description="its text; needed, or sql_file")
-    sql_file: str | None = Field(
-        default=None, min_length=1, description="file that holds the text, from the folder of the study file"
-    )
+    sql: SqlText = ""
+    """its text; needed, or sql_file"""
+    sql_file: str | None = Field(default=None, min_length=1)
+    """file that holds the text, from the folder of the study file"""
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
-    rows: Literal["equal", "may differ"] = Field(
-        default="equal",
-        description="under all options; may differ: an option may be ahead, and none wins",
-    )
-    parameters: dict[str, Generator] = Field(
-        default_factory=dict[str, Generator],
-        description="generator by parameter: {kind = 'uniform', low = 1, high = 9}",
-    )
+    rows: Literal["equal", "may differ"] = "equal"
+    """under all options; may differ: an option may be ahead, and none wins"""
+    parameters: dict[str, Generator] = Field(default_factory=dict[str, Generator])
+    """generator by parameter: {kind = 'uniform', low = 1, high = 9}"""
 
     @model_validator(mode="after")
     def _has_text(self) -> Statement:
@@ -64,69 +55,50 @@ class Transaction(Strict):
 
     statements: list[str] = Field(min_length=1)
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
-    begin: bool = Field(default=False, description="wrap in BEGIN and COMMIT")
-    values: dict[str, Generator] = Field(
-        default_factory=dict[str, Generator],
-        description="generator by parameter: drawn once per transaction, the same for its statements",
-    )
-    keying_ms: float = Field(
-        default=0.0, ge=0, le=8.64e7, description="pause of the client before it; not part of its latency"
-    )
-    think_ms: float = Field(
-        default=0.0, ge=0, le=8.64e7, description="pause of the client after it, added to that of the arrival"
-    )
-    think: Literal["fixed", "exponential"] = Field(
-        default="fixed", description="how think_ms is distributed: think_ms is its mean"
-    )
+    begin: bool = False
+    """wrap in BEGIN and COMMIT"""
+    values: dict[str, Generator] = Field(default_factory=dict[str, Generator])
+    """generator by parameter: drawn once per transaction, the same for its statements"""
+    keying_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    """pause of the client before it; not part of its latency"""
+    think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    """pause of the client after it, added to that of the arrival"""
+    think: Literal["fixed", "exponential"] = "fixed"
+    """how think_ms is distributed: think_ms is its mean"""
 
 
 class StatementWorkload(SqlWorkload, DrivenWorkload):
     """Statements with parameters and weights, and how they are sent."""
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **SqlWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("text", "parameters", "distinct_texts")},
+    CLIENT: ClassVar[str] = f"{DrivenWorkload.CLIENT} text parameters distinct_texts"
+    ONLY_IF: ClassVar[Mapping[str, str]] = {
+        **DrivenWorkload.ONLY_IF,
+        **dict.fromkeys(_OWN_KEYS.split(), "kind = sql"),
+        "rows": "kind = lookup or orders or storm",
+        "distinct_texts": "text = distinct",
     }
 
     SMALLEST: ClassVar[Mapping[str, float]] = {"rows": 1_000}
 
-    kind: str = Field(default="lookup", description="lookup, orders, storm, or sql: statements of your own")
-    rows: int = Field(
-        default=100_000, ge=1, le=10**12, description="size of the data set; not of kind = 'sql'"
-    )
-    text: Literal["identical", "distinct", "unique"] = Field(
-        default="identical", description="number of different texts: one, N, or a new one for each execution"
-    )
-    distinct_texts: int = Field(
-        default=200, ge=1, le=1_000_000, description="text = 'distinct': number of texts, N"
-    )
-    parameters: Literal["client", "none"] | None = Field(
-        default=None,
-        description="client: bound; none: literals in the text; default: follows from handle and text",
-    )
-    statements: dict[str, Statement] = Field(
-        default_factory=dict[str, Statement], description="kind = 'sql': statements of your own by name"
-    )
-    transactions: dict[str, Transaction] = Field(
-        default_factory=dict[str, Transaction],
-        description="kind = 'sql': transactions by name; default: one per statement",
-    )
+    kind: str = "lookup"
+    """lookup, orders, storm, or sql: statements of your own"""
+    rows: int = Field(default=100_000, ge=1, le=10**12)
+    """size of the data set; not of kind = 'sql'"""
+    text: Literal["identical", "distinct", "unique"] = "identical"
+    """number of different texts: one, N, or a new one for each execution"""
+    distinct_texts: int = Field(default=200, ge=1, le=1_000_000)
+    """text = 'distinct': number of texts, N"""
+    parameters: Literal["client", "none"] | None = None
+    """client: bound; none: literals in the text; default: follows from handle and text"""
+    statements: dict[str, Statement] = Field(default_factory=dict[str, Statement])
+    """kind = 'sql': statements of your own by name"""
+    transactions: dict[str, Transaction] = Field(default_factory=dict[str, Transaction])
+    """kind = 'sql': transactions by name; default: one per statement"""
 
     def client_settings(self) -> Mapping[str, KeyPath]:
         """Those of a driver, and the text of each statement of its own."""
         texts = {f"statements.{name}.sql": ("statements", name, "sql") for name in self.statements}
         return {**super().client_settings(), **texts}
-
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys of other kinds of workload, text and arrival."""
-        if self.kind == "sql":
-            yield ("rows",), "kind = 'sql' has its data in schema_sql or data_file"
-        else:
-            for key in _OWN_KEYS:
-                yield (key,), f"kind '{self.kind}' has its own; to give yours, use kind = 'sql'"
-        if self.text != "distinct":
-            yield ("distinct_texts",), f"text is '{self.text}'; distinct_texts belongs to text = 'distinct'"
-        yield from super().idle()
 
     @property
     def sends_parameters(self) -> bool:

@@ -8,22 +8,25 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import GroupName, Strict
-from steelyard.study.workloads.workload import KeyPath, Workload
+from steelyard.study.key_types import GroupName, KeyPath, Strict
+from steelyard.study.workloads.workload import Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]
-_TIMES = ("cpu.kind", "cpu.mean_us", "cpu.cv", "sleep.kind", "sleep.mean_us", "sleep.cv")
-_KEYS = ("class", "nice", "priority", "foreground", "working_set_kib", "set", "fork")
+# of each group
+_KEYS = (
+    "class nice priority foreground working_set_kib set fork cpu.kind cpu.mean_us cpu.cv"
+    " sleep.kind sleep.mean_us sleep.cv arrive.at_s arrive.over_s count"
+)
 
 
 class Times(Strict):
     """How long bursts or sleeps are."""
 
     kind: Literal["fixed", "exponential", "lognormal"]
-    mean_us: float = Field(ge=0, le=3.6e9, description="0 (for sleep only): never sleeps")
-    cv: float | None = Field(
-        default=None, ge=0.001, le=100, description="lognormal: standard deviation over mean"
-    )
+    mean_us: float = Field(ge=0, le=3.6e9)
+    """0 (for sleep only): never sleeps"""
+    cv: float | None = Field(default=None, ge=0.001, le=100)
+    """lognormal: standard deviation over mean"""
 
     @model_validator(mode="after")
     def _cv_where_it_counts(self) -> Times:
@@ -37,7 +40,8 @@ class ThreadArrival(Strict):
     """When the threads of a group start, in seconds from the start of the warm-up."""
 
     at_s: _Seconds = 0
-    over_s: _Seconds = Field(default=0, description="the starts are evenly spread over this time")
+    over_s: _Seconds = 0
+    """the starts are evenly spread over this time"""
 
 
 class Group(Strict):
@@ -45,26 +49,30 @@ class Group(Strict):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    count: int | None = Field(
-        default=None,
-        ge=1,
-        le=1_000_000,
-        description="number of threads; of `scaled`: plan.clients",
-    )
-    class_name: Literal["TS", "IA", "FX", "RT"] = Field(
-        default="TS", alias="class", description="scheduling class"
-    )
-    nice: int = Field(default=0, ge=-20, le=19, description="TS and IA")
-    priority: int | None = Field(
-        default=None, ge=0, le=60, description="FX 0-60, RT 0-59; TS and IA: level to start with, 29"
-    )
-    foreground: bool = Field(default=False, description="IA: the window of the thread has the focus")
+    ONLY_IF: ClassVar[Mapping[str, str]] = {
+        "nice": "class_name = TS or IA",
+        "foreground": "class_name = IA",
+    }
+
+    count: int | None = Field(default=None, ge=1, le=1_000_000)
+    """number of threads; of `scaled`: plan.clients"""
+    class_name: Literal["TS", "IA", "FX", "RT"] = Field(default="TS", alias="class")
+    """scheduling class"""
+    nice: int = Field(default=0, ge=-20, le=19)
+    """TS and IA"""
+    priority: int | None = Field(default=None, ge=0, le=60)
+    """FX 0-60, RT 0-59; TS and IA: level to start with, 29"""
+    foreground: bool = False
+    """IA: the window of the thread has the focus"""
     cpu: Times
     sleep: Times = Times(kind="fixed", mean_us=0)
-    working_set_kib: float = Field(default=0, ge=0, le=1e9, description="of each thread, not shared")
-    set: str | None = Field(default=None, description="processor set, a name in subject.settings: set.NAME")
+    working_set_kib: float = Field(default=0, ge=0, le=1e9)
+    """of each thread, not shared"""
+    set: str | None = None
+    """processor set, a name in subject.settings: set.NAME"""
     arrive: ThreadArrival = ThreadArrival()
-    fork: float = Field(default=0, ge=0, le=1, description="share of bursts that end in a fork")
+    fork: float = Field(default=0, ge=0, le=1)
+    """share of bursts that end in a fork"""
 
 
 class ThreadsWorkload(Workload):
@@ -75,10 +83,9 @@ class ThreadsWorkload(Workload):
     WHO: ClassVar[str] = "threads"
 
     kind: Literal["threads"]
-    scaled: str = Field(
-        description="the measured group: plan.clients are its thread counts, its bursts are the transactions;"
-        " the other groups share the machine with it"
-    )
+    scaled: str
+    """the measured group: plan.clients are its thread counts, its bursts are the transactions; the other
+    groups share the machine with it"""
     groups: dict[GroupName, Group] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -97,17 +104,13 @@ class ThreadsWorkload(Workload):
         return {
             f"{name}.{key}": ("groups", name, *key.split("."))
             for name in self.groups
-            for key in (*_KEYS, *_TIMES, "arrive.at_s", "arrive.over_s", "count")
+            for key in _KEYS.split()
         }
 
     def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """The count of the scaled group, and keys that a thread's class ignores."""
+        """The count of the scaled group; keys that a thread's class ignores."""
         yield ("groups", self.scaled, "count"), "plan.clients are the numbers of threads of this group"
-        for name, group in self.groups.items():
-            if group.class_name not in ("TS", "IA"):
-                yield ("groups", name, "nice"), f"the class {group.class_name} ignores it"
-            if group.class_name != "IA":
-                yield ("groups", name, "foreground"), f"the class {group.class_name} has no focus"
+        yield from super().idle()
 
     @property
     def simulated(self) -> bool:

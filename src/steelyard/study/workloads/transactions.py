@@ -1,41 +1,34 @@
-"""What workloads of SQL transactions share: how their statements are sent, how transactions follow."""
+"""What workloads of SQL transactions share: how statements are sent, and by which driver; their data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from steelyard.study.key_types import KeyPath, Setting
+from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.arrival import ClientWorkload
-from steelyard.study.workloads.workload import KeyPath
+
+_OF_DRIVER = "driver_class driver_url driver_login_s driver_heap_mib driver_warm_up_max_s"
+_HANDLES = ("none", "named", "per-use")
 
 
 class TransactionsWorkload(ClientWorkload):
     """Transactions of SQL over connections."""
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {
-        **ClientWorkload.CLIENT_SETTINGS,
-        **{key: (key,) for key in ("handle", "mix", "retries")},
-    }
+    CLIENT: ClassVar[str] = f"{ClientWorkload.CLIENT} handle mix retries"
 
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = Field(
-        default="named",
-        description="none: simple query; unnamed: parsed each time without a name; named: prepared "
-        "once; per-use: prepared, executed, closed; left: prepared and never closed",
-    )
-    mix: Literal["weights", "deck"] = Field(
-        default="weights",
-        description="weights: each transaction is drawn at random; deck: each client takes them from a"
-        " shuffled deck with as many cards of each as its weight, so the mix is exact",
-    )
-    retries: int = Field(
-        default=0,
-        ge=0,
-        le=1_000_000,
-        description="how often a transaction is executed again, with the same values, after a serialization"
-        " failure or a deadlock; latency counts from the first time",
-    )
+    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "named"
+    """none: simple query; unnamed: parsed each time without a name; named: prepared once; per-use: prepared,
+    executed, closed; left: prepared and never closed"""
+    mix: Literal["weights", "deck"] = "weights"
+    """weights: each transaction is drawn at random; deck: each client takes them from a shuffled deck with as
+    many cards of each as its weight, so the mix is exact"""
+    retries: int = Field(default=0, ge=0, le=1_000_000)
+    """how often a transaction is executed again, with the same values, after a serialization failure or a
+    deadlock; latency counts from the first time"""
 
     @property
     def sends_parameters(self) -> bool:
@@ -49,3 +42,88 @@ class TransactionsWorkload(ClientWorkload):
             **self.model_dump(include={"handle", "mix", "retries"}),
             "parameters": "client" if self.sends_parameters else "none",
         }
+
+
+class SqlWorkload(TransactionsWorkload):
+    """Transactions of SQL over connections, and their data."""
+
+    schema_sql: str = ""
+    """kind = 'sql': script that makes and fills the tables"""
+    schema_file: str | None = Field(default=None, min_length=1)
+    """kind = 'sql': file that holds schema_sql"""
+    data_file: str | None = Field(default=None, min_length=1)
+    """kind = 'sql': data, loaded after the schema: SQL (with COPY ... FROM stdin), a dump by pg_dump (plain
+    or custom) or mysqldump, an SQLite file"""
+    data_directory: str | None = Field(default=None, min_length=1)
+    """kind = 'sql': data directory of a stopped server, which is copied and never changed"""
+    data_database: str = ""
+    """kind = 'sql': the database in data_directory that the statements use"""
+
+    @model_validator(mode="after")
+    def _names_database(self) -> SqlWorkload:
+        if bool(self.data_directory) != bool(self.data_database):
+            raise ValueError("data_directory and data_database belong together: give both or neither")
+        return self
+
+
+class DrivenWorkload(TransactionsWorkload):
+    """Transactions of SQL, sent by the native engine or by a JDBC driver."""
+
+    CLIENT: ClassVar[str] = f"{TransactionsWorkload.CLIENT} driver {_OF_DRIVER}"
+    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys((*_OF_DRIVER.split(), "driver_properties"), "driver")
+
+    driver: str = ""
+    """JDBC driver that sends the statements: path of a jar, or Maven coordinates group:artifact:version; '':
+    the native engine sends them"""
+    driver_class: str = ""
+    """class of the driver, where its jar does not announce it"""
+    driver_url: str = ""
+    """the driver's URL, for subject jdbc, in place of subject.dsn; secrets as ${NAME}; {folder}: a folder of
+    the run, for a database within the load engine"""
+    driver_login_s: int = Field(default=10, ge=1, le=600)
+    """a server that does not complete a login for so long is an error"""
+    driver_heap_mib: int = Field(default=512, ge=32, le=1 << 20)
+    """heap of the Java engine, whole from the start; more for a database within the engine, or thousands of
+    clients"""
+    driver_warm_up_max_s: float = Field(default=15.0, ge=0, le=3600)
+    """the warm-up goes on beyond plan.warm_up_s until the JVM compiles little, at most so long in all;
+    nothing with plan.warm_up_s = 0"""
+    driver_properties: dict[str, Setting] = Field(default_factory=dict[str, Setting])
+    """properties of the driver; a factor sets one as driver_properties.NAME, which needs its value for the
+    other options here; secrets as ${NAME} from the environment"""
+
+    @model_validator(mode="after")
+    def _as_drivers_do(self) -> DrivenWorkload:
+        if password_written(self.driver_url):
+            raise ValueError("driver_url holds a password: write ${NAME}, a variable of the environment")
+        for key, value in self.driver_properties.items():
+            if secret_written(key, value):
+                raise ValueError(f"driver_properties.{key}: write ${{NAME}}, a variable of the environment")
+        if self.driver and self.handle not in _HANDLES:
+            raise ValueError(
+                f"handle: by a driver it is {', '.join(_HANDLES)}; whether the server keeps a statement is a"
+                " property of the driver (prepareThreshold, useServerPrepStmts)"
+            )
+        return self
+
+    def client_settings(self) -> Mapping[str, KeyPath]:
+        """CLIENT, and the properties of the driver."""
+        properties = {
+            f"driver_properties.{name}": ("driver_properties", name) for name in self.driver_properties
+        }
+        return {**super().client_settings(), **properties}
+
+
+class DerivedWorkload(DrivenWorkload):
+    """Tables and transactions of a specification."""
+
+    mix: Literal["weights", "deck"] = "deck"
+    """deck: each client takes transactions from a shuffled deck with as many cards of each as the
+    specification's weight, so the mix is exact; weights: drawn at random"""
+    retries: int = Field(default=10_000, ge=0, le=1_000_000)
+    """how often a transaction is executed again, with the same values, after a serialization failure or a
+    deadlock; latency counts from the first time. By default until deadline_ms"""
+
+    def load_keys(self) -> dict[str, Any]:
+        """One text per statement; handle, mix, retries, arrival, limits."""
+        return {**super().load_keys(), "text": "identical", "distinct_texts": 1}

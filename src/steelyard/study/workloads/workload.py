@@ -5,18 +5,16 @@ A key without effect is an error, because its author expects an effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from steelyard.study.key_types import Strict
-
-KeyPath = tuple[str, ...]
+from steelyard.study.key_types import KeyPath, Strict
 
 
 class Workload(Strict):
-    """Base of the workloads. CLIENT_SETTINGS: keys that a factor of scope client may set, and their paths."""
+    """Base of the workloads. CLIENT: keys that a factor of scope client may set, as in the study file."""
 
-    CLIENT_SETTINGS: ClassVar[Mapping[str, KeyPath]] = {}
+    CLIENT: ClassVar[str] = ""
     SMALLEST: ClassVar[Mapping[str, float]] = {}  # keys of the size of the data
     POINT: ClassVar[str] = "client"  # unit of plan.clients
     POINTS: ClassVar[str] = "clients"
@@ -29,8 +27,8 @@ class Workload(Strict):
         return self.model_copy(update=sizes)
 
     def client_settings(self) -> Mapping[str, KeyPath]:
-        """CLIENT_SETTINGS, and names that the study itself defines."""
-        return self.CLIENT_SETTINGS
+        """Path of each key that a factor of scope client may set, by name: CLIENT, and the study's own."""
+        return {key.rpartition(".")[2]: tuple(key.split(".")) for key in self.CLIENT.split()}
 
     @property
     def point_is(self) -> str:
@@ -59,10 +57,6 @@ class Workload(Strict):
     def schema_settings(self) -> Mapping[str, str]:
         """SQL by name, which a factor of scope schema may switch on: executed after the data are loaded."""
         return {}
-
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
-        """Keys without effect in combination with the others, each with the reason."""
-        yield from ()
 
     @property
     def open_loop(self) -> bool:

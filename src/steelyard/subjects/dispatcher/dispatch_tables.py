@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard import _core
 from steelyard.study.errors import InputError
 
-BUILT_IN = ("standard", "extended")
+_BUILT_IN = ("standard", "extended")
 _COLUMNS = {
     "TS": ("quantum_ms", "tqexp", "slpret", "maxwait_s", "lwait"),
     "RT": ("quantum_ms",),
@@ -44,7 +44,7 @@ def read_table(name: str, class_name: str = "TS", hz: int = 100) -> DispatchTabl
 
     Raises InputError for a missing file, or with file, line and cause for an error in it.
     """
-    built_in = name in BUILT_IN[: 2 if class_name in ("TS", "IA") else 1]
+    built_in = name in _BUILT_IN[: 2 if class_name in ("TS", "IA") else 1]
     given = name if built_in else _text(name, class_name)
     try:
         return DispatchTable(name, class_name, _core.dispatch_table(class_name, given, hz))

@@ -36,9 +36,9 @@ from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
-from steelyard.subjects.postgres.interruption import CRASHED, READY
+from steelyard.subjects.postgres.facts import CRASHED, READY
 from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
-from steelyard.subjects.postgres.settings_read_back import written
+from steelyard.subjects.postgres.session import written
 from steelyard.subjects.postgres.workload_tables import load_statements
 
 _PORT = 5432

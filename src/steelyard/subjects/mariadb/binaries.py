@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
+from steelyard.subjects.servers.option_settings import version_said
 
 _INSTALL = "apt-get install mariadb-server"
 
@@ -37,14 +36,7 @@ def beside(server: Path, name: str) -> Path:
     raise InputError(f"{server}: no program `{name}` of the same installation", _INSTALL)
 
 
-@cache
 def version_of(server: Path) -> str:
     """The version from `mariadbd --version`, such as '10.11.14'. Raises InputError."""
-    try:
-        shown = subprocess.run(
-            [server, "--no-defaults", "--version"], capture_output=True, text=True, check=True, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(f"{server} cannot be run: {error}", "run it by hand with --version") from error
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
-    return shown.stdout.partition("Ver ")[2].partition("-")[0].strip()
+    return version_said(server, "--no-defaults").partition("Ver ")[2].partition("-")[0].strip()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import fcntl
+import re
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pymysql
+from pymysql.cursors import Cursor
 
 from steelyard.study.errors import InputError
-from steelyard.subjects import Bench
+from steelyard.study.plan import Option
+from steelyard.study.study import Study
 from steelyard.subjects.mariadb.binaries import beside
 from steelyard.subjects.mariadb.session import error_text
-from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.directory import refuse_links
+from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.room import Footprint, Size
-from steelyard.subjects.servers.templates import make_data
-from steelyard.workloads import Work
+from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
+from steelyard.subjects.servers.templates import make_data, refuse_links
+from steelyard.workloads import DataTable, FileTable, Work
 
 # the server itself, a session's thread and buffers, system tables with temporary ones and undo
 FOOTPRINT = Footprint(
@@ -42,6 +46,11 @@ FOOTPRINT = Footprint(
 
 _AT = ("workload", "data_directory")
 _TABLESPACE = "ibdata1"
+
+_TYPES = {"integer": "int", "text": "varchar(255)"}
+
+_OURS = "from information_schema.tables where table_schema = database() and table_type = 'BASE TABLE'"
+_LINE = re.compile(r" at line (\d+)$")
 
 
 def check_directory(work: Work) -> None:
@@ -70,23 +79,19 @@ def check_directory(work: Work) -> None:
     refuse_links(directory, "dump the database with mysqldump", _AT)
 
 
-def make_directory(bench: Bench, account: Account, server: Path, data: Path, scratch: Path) -> None:
-    """Makes the data directory `data` with mariadb-install-db or from its template.
-
-    scratch: for temporary files. Raises SubjectFailed.
-    """
+def make_directory(daemon: Daemon, server: Path, data: Path) -> None:
+    """Makes the data directory `data` with mariadb-install-db or from its template. Raises SubjectFailed."""
     make_data(
-        bench,
-        account,
+        daemon,
         server,
         beside(server, "mariadb-install-db"),
         (
             "--no-defaults", "--auth-root-authentication-method=socket",
-            f"--auth-root-socket-user={account.caller}", "--skip-test-db",
+            f"--auth-root-socket-user={daemon.account.caller}", "--skip-test-db",
         ),
-        (f"--datadir={data}", f"--tmpdir={scratch}"),
+        (f"--datadir={data}", f"--tmpdir={daemon.folder}"),
         data,
-        [scratch],
+        [daemon.folder],
     )  # fmt: skip
 
 
@@ -100,3 +105,116 @@ def admit(connection: pymysql.Connection[Any], user: str) -> None:
             cursor.execute("shutdown")
         except pymysql.MySQLError as error:
             raise InputError(f"data_directory: {error_text(error)}", at=_AT) from None
+
+
+def load(
+    connection: pymysql.Connection[Any], work: Work, folder: Path, load_file: Callable[[Path], None]
+) -> None:
+    """Fills an empty database over a connection that takes several statements at once.
+
+    folder: for files, where the server can read them; load_file: takes a file of data. Raises
+    pymysql.MySQLError, OSError; InputError where the study's own script fails.
+    """
+    with connection.cursor() as cursor:
+        for table in work.files:
+            path = table.write(folder)
+            for statement in _fill(table, path):
+                cursor.execute(statement)
+            connection.commit()
+            path.unlink()
+        for part in load_statements(work):
+            if isinstance(part, Path):
+                connection.commit()
+                load_file(part)
+            elif part == work.script:
+                _run_script(cursor, work)
+            else:
+                cursor.execute(part)
+        connection.commit()
+
+
+def _run_script(cursor: Cursor, work: Work) -> None:
+    try:
+        cursor.execute(work.script)
+        while cursor.nextset():
+            pass
+    except pymysql.MySQLError as error:
+        raise script_error(work, error_text(error)) from None
+
+
+def load_statements(work: Work) -> list[str | Path]:
+    """SQL and a data file for the tables of a workload, in order, without those from programs."""
+    # values are written in standard SQL, where || joins texts
+    statements: list[str | Path] = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')"]
+    statements += [text for table in work.tables for text in _create(table)]
+    if work.script.strip():
+        statements.append(work.script)
+    if work.data is not None:
+        statements.append(work.data)
+    names = [*(table.name for table in (*work.files, *work.tables)), *tables_created(work)]
+    return [*statements, f"analyze table {', '.join(dict.fromkeys(names))}"] if names else statements
+
+
+def _create(table: DataTable) -> list[str]:
+    columns = ", ".join(f"{c.name} {_TYPES[c.type]} not null" for c in table.columns)
+    values = ", ".join(c.value for c in table.columns)
+    return [
+        f"create table {table.name} ({columns}, primary key ({table.columns[0].name})) engine = InnoDB",
+        # n is the number of the row, by MariaDB's table of numbers
+        f"insert into {table.name} select {values} from"
+        f" (select seq as n from seq_1_to_{table.rows}) as numbers",
+    ]
+
+
+def _fill(table: FileTable, path: Path) -> list[str]:
+    """Rows are stored in the primary key, so it exists first; other indexes are built afterwards."""
+    key = f", primary key ({', '.join(table.key)})" if table.key else ""
+    return [
+        f"create table {table.name} ({table.columns}{key}) engine = InnoDB",
+        f"load data infile '{path}' into table {table.name} character set utf8mb4"
+        " fields terminated by ',' optionally enclosed by '\"' escaped by '' ignore 1 lines",
+        *(f"alter table {table.name} add index ({', '.join(columns)})" for columns in table.indexes),
+    ]
+
+
+def load_file(file: Path, server: Path, user: str, database: str, daemon: Daemon) -> None:
+    """Loads it into the database. Raises InputError with the words of the client."""
+    try:
+        client = beside(server, "mariadb")
+    except InputError as error:
+        raise data_error(file, str(error), "apt-get install mariadb-client") from None
+    options = ["--no-defaults", f"--socket={daemon.socket}", f"--user={user}", f"--database={database}"]
+    # the client runs as the user of the servers, who may not be let to the file
+    with file.open("rb") as content:
+        done = daemon.finish([client, *options, "--batch", "--silent"], stdin=content)
+    if done.returncode:
+        raise data_error(file, done.stderr)
+
+
+def apply_schema(connection: pymysql.Connection[Any], study: Study, option: Option) -> dict[str, float]:
+    """Executes the SQL of the option's levels, then ANALYZE TABLE; what it took, by name with unit.
+
+    connection: takes several statements at once. Raises pymysql.MySQLError, InputError.
+    """
+    with connection.cursor() as cursor:
+
+        def execute(sql: str) -> tuple[str, int]:
+            try:
+                cursor.execute(sql)
+                while cursor.nextset():
+                    pass
+            except pymysql.MySQLError as error:
+                words = error_text(error)
+                found = _LINE.search(words)
+                return words, int(found[1]) if found else 0
+            return "", 0
+
+        seconds = apply_levels(study, option, execute)
+        connection.commit()
+        cursor.execute(f"select table_name {_OURS}")
+        for (name,) in cursor.fetchall():
+            quoted = str(name).replace("`", "``")
+            cursor.execute(f"analyze table `{quoted}`")
+        cursor.execute(f"select coalesce(sum(data_length), 0), coalesce(sum(index_length), 0) {_OURS}")
+        tables_bytes, indexes_bytes = cursor.fetchone() or (0, 0)
+    return {"sql_s": seconds, "tables_bytes": int(tables_bytes), "indexes_bytes": int(indexes_bytes)}

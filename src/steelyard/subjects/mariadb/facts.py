@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pymysql
+
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.subjects.mariadb.session import error_text
 
 # AUTO: the server computes a default from the machine or from other settings
 _DIFFERENT = (
@@ -35,6 +39,10 @@ LEFT_SQL = """
     from information_schema.processlist where user not in ('system user', 'event_scheduler')
 """
 
+_ANSWER_S = 10.0
+# the counter is in whole seconds, and both readings may be late
+_TOLERANCE_S = 2.0
+
 
 def sources_of(connection: pymysql.Connection[Any]) -> dict[str, str]:
     """The origin of each setting that is not the compiled-in default; {} of a server without such a view."""
@@ -55,3 +63,36 @@ def number(connect: Callable[[], pymysql.Connection[Any]], sql: str) -> int:
         row = cursor.fetchone()
     assert row is not None
     return int(row[0])
+
+
+def continuity(
+    connect: Callable[[], pymysql.Connection[Any]], ended: Callable[[], str] = str
+) -> Callable[[], str]:
+    """A function to call after the load: a sentence if the server ended or was restarted since, else ''.
+
+    connect: opens a connection. ended: how its process ended, '' while it runs or where it is unknown.
+    Raises pymysql.MySQLError, OSError, TimedOut when the server does not answer now.
+    """
+
+    def uptime_s() -> float:
+        with closing(connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("show global status like 'Uptime'")
+            row = cursor.fetchone()
+            assert row is not None
+            return float(row[1])
+
+    then_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
+    began_s = time.monotonic()
+
+    def interruption() -> str:
+        if how := ended():
+            return how
+        try:
+            now_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
+        except (pymysql.MySQLError, OSError, TimedOut) as error:
+            return f"the server does not answer after the load: {error_text(error)}"
+        if now_s + _TOLERANCE_S < then_s + time.monotonic() - began_s:
+            return f"the server was restarted during the run: its uptime is {now_s:.0f} s"
+        return ""
+
+    return interruption

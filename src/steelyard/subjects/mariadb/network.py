@@ -8,7 +8,7 @@ import pymysql
 
 from steelyard.subjects.servers.network import Listening
 
-LOAD_USER = "steelyard_load"
+_LOAD_USER = "steelyard_load"
 # replication and events of copied data do not start
 _QUIET = ("--skip-slave-start", "--event-scheduler=OFF")
 
@@ -31,9 +31,9 @@ def admit_hosts(connection: pymysql.Connection[Any], network: Listening) -> None
             cursor.execute("drop user %s@%s", (user, host))
         for client in network.clients:
             cursor.execute(
-                "create or replace user %s@%s identified by %s", (LOAD_USER, client, network.password)
+                "create or replace user %s@%s identified by %s", (_LOAD_USER, client, network.password)
             )
-            cursor.execute("grant all on *.* to %s@%s", (LOAD_USER, client))
+            cursor.execute("grant all on *.* to %s@%s", (_LOAD_USER, client))
 
 
 def reached(network: Listening, socket: str, user: str) -> dict[str, Any]:
@@ -43,6 +43,6 @@ def reached(network: Listening, socket: str, user: str) -> dict[str, Any]:
     return {
         "host": network.address,
         "port": network.port,
-        "user": LOAD_USER,
+        "user": _LOAD_USER,
         "password": network.password,
     }

@@ -19,36 +19,39 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
+from steelyard.subjects.drivers.connection import by_own_driver
+from steelyard.subjects.drivers.jars import NATIVE_ACCESS
 from steelyard.subjects.mariadb import network
 from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
-from steelyard.subjects.mariadb.data_directory import FOOTPRINT, admit, check_directory, make_directory
-from steelyard.subjects.mariadb.data_file import load_file
-from steelyard.subjects.mariadb.driver import sent_by_driver
-from steelyard.subjects.mariadb.facts import LEFT_SQL, WROTE, number, sources_of
-from steelyard.subjects.mariadb.interruption import continuity
-from steelyard.subjects.mariadb.own_session import own_session
-from steelyard.subjects.mariadb.schema_levels import apply_schema
+from steelyard.subjects.mariadb.data_directory import (
+    FOOTPRINT,
+    admit,
+    apply_schema,
+    check_directory,
+    load,
+    load_file,
+    load_statements,
+    make_directory,
+)
+from steelyard.subjects.mariadb.facts import LEFT_SQL, WROTE, continuity, number, sources_of
 from steelyard.subjects.mariadb.session import (
     INSPECT,
+    argument,
     error_text,
+    own_session,
     read_back_session,
     refuse_not_taken,
     session_statements,
+    taken,
     variables,
+    written,
 )
-from steelyard.subjects.mariadb.settings_read_back import argument, taken, written
-from steelyard.subjects.mariadb.workload_tables import load, load_statements
-from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
-from steelyard.subjects.servers.directory import copied, copy_files
-from steelyard.subjects.servers.network import listening
-from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_settings
-from steelyard.subjects.servers.running import Running
-from steelyard.subjects.servers.schema_levels import place_of
-from steelyard.subjects.servers.templates import identity_of
-from steelyard.subjects.servers.versions import programs_of
+from steelyard.subjects.servers.daemon import Daemon, Running
+from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
+from steelyard.subjects.servers.scripts import with_levels
+from steelyard.subjects.servers.templates import copied, copy_files, identity_of
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"
@@ -89,24 +92,22 @@ class MariaDB:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._account = account_of_servers()
-        self._user = self._account.caller  # admitted without a password, by its socket
-        self._server = Daemon(bench, self._account, "MariaDB", "server.log", reason=_error)
-        self._account.admit(bench.folder)
-        self._own = self._account.private(bench.folder / "sockets")
-        self._socket = self._own / "mariadb.sock"
+        self._server = Daemon(bench, "MariaDB", "server.log", "mariadb.sock", _PORT, reason=_error)
+        self._user = self._server.account.caller  # admitted without a password, by its socket
         self._data = bench.folder / "data"
         self._database = bench.work.database or _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
-        self._network = listening(bench.study, _PORT)
         self._folders = folders_of(bench.study, bench.options)
-        check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the same pages at the same places, or SubjectFailed."""
         server = find_server(option.bindir)
-        template = self._with_schema(server, option)
+
+        def alter(draft: Path, data: Path) -> None:
+            self._filled(server, draft, data, lambda: self._alter(data, option))
+
+        template = with_levels(self._template(server), option, alter)
         shutil.rmtree(self._data, ignore_errors=True)
         copy_files(template, self._data)
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
@@ -135,10 +136,10 @@ class MariaDB:
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
-            **network.reached(self._network, str(self._socket), self._user),
+            **network.reached(self._server.network, str(self._server.socket), self._user),
             database=self._database,
             pid=running.pid,
-            dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._socket}",
+            dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._server.socket}",
             session=session_statements(option),
             inspect=INSPECT,
             interruption=interruption,
@@ -148,7 +149,9 @@ class MariaDB:
         programs = {"origin": str(running.programs), "version": version_of(running.programs)}
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         load = Load(server=under_load, facts={**programs, **facts, **schema})
-        return sent_by_driver(load, option, self._bench.study_folder)
+        # https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
+        socket = {"localSocket": under_load.socket} if under_load.socket else {}
+        return by_own_driver(load, option, self._bench.study_folder, "mariadb", socket, NATIVE_ACCESS)
 
     def reset(self) -> None:
         """Nothing to do: each start copies the data."""
@@ -166,12 +169,12 @@ class MariaDB:
             return made  # by another server of this study
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        limit_s = self._bench.study.plan.set_up_limit_s
         if self._bench.work.directory is None:
-            make_directory(self._bench, self._account, server, draft, self._own)
+            make_directory(self._server, server, draft)
         else:
-            copied(self._bench.work.directory, draft, self._account)
+            copied(self._bench.work.directory, draft, self._server.account)
             self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
+            limit_s = self._server.limit_s
             try:
                 within(limit_s, "opening the data", lambda: admit(self._connect(""), self._user))
                 self._server.wait()
@@ -180,33 +183,14 @@ class MariaDB:
         self._filled(server, draft, template, partial(self._load, server))
         return template
 
-    def _with_schema(self, server: Path, option: Option) -> Path:
-        """The template, or its copy with the SQL of the option's levels, made once per study."""
-        base = self._template(server)
-        data = place_of(base, option)
-        if not data.exists():
-            draft = base.with_name("schema.draft")
-            shutil.rmtree(draft, ignore_errors=True)
-            copy_files(base, draft)
-            self._filled(server, draft, data, lambda: self._alter(data, option))
-        return data
-
     def _filled(self, server: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
-        """Starts a server on a data directory, fills it, and gives it its name. Raises SubjectFailed."""
-        limit_s = self._bench.study.plan.set_up_limit_s
         self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
-        try:
-            within(limit_s, "loading the data", load)
+
+        def load_whole() -> None:
+            load()
             self._server.wait()
-        except OSError as error:
-            raise SubjectFailed(f"the data could not be loaded: {error}") from error
-        except pymysql.MySQLError as error:
-            raise SubjectFailed(f"the data could not be loaded: {error_text(error)}") from error
-        except TimedOut as error:
-            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
-        finally:
-            self.stop()
-        draft.rename(data)
+
+        self._server.filled(draft, data, load_whole, (pymysql.MySQLError, OSError), error_text)
 
     def _alter(self, data: Path, option: Option) -> None:
         with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:
@@ -215,7 +199,7 @@ class MariaDB:
                 cursor.execute("shutdown")
 
     def _load(self, server: Path) -> None:
-        bench, loader = self._bench, self._account.owner
+        bench, loader = self._bench, self._server.account.owner
         with closing(self._connect("", CLIENT.MULTI_STATEMENTS)) as connection, connection.cursor() as cursor:
             if bench.work.directory is None:
                 cursor.execute(f"create database {_DATABASE}")
@@ -223,19 +207,15 @@ class MariaDB:
             if loader != self._user:
                 cursor.execute(f"create or replace user '{loader}'@'localhost' identified via unix_socket")
                 cursor.execute(f"grant all on *.* to '{loader}'@'localhost'")
-            # the server's own processes are to be distinguished from those of the client that fills it
-            run = partial(
-                finish, bench.guard, self._account, home=self._own, limit_s=bench.study.plan.set_up_limit_s
-            )
             load(
                 connection,
                 bench.work,
                 bench.folder,
-                lambda file: load_file(file, server, self._socket, loader, self._database, run),
+                lambda file: load_file(file, server, loader, self._database, self._server),
             )
             if loader != self._user:
                 cursor.execute(f"drop user '{loader}'@'localhost'")
-            network.admit_hosts(connection, self._network)
+            network.admit_hosts(connection, self._server.network)
             cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
@@ -246,22 +226,22 @@ class MariaDB:
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
         return self._server.start(
             [
-                server, "--no-defaults", "--skip-log-bin", f"--tmpdir={self._own}", *arguments,
+                server, "--no-defaults", "--skip-log-bin", f"--tmpdir={self._server.folder}", *arguments,
                 # the last of several values counts: the lab's
-                f"--datadir={data}", f"--socket={self._socket}", f"--pid-file={data / 'pid'}",
-                "--secure-file-priv=", *network.arguments(self._network),
+                f"--datadir={data}", f"--socket={self._server.socket}", f"--pid-file={data / 'pid'}",
+                "--secure-file-priv=", *network.arguments(self._server.network),
             ],
-            self._answers, data, self._socket, self._network, self._folders,
+            self._answers, data, self._folders,
         )  # fmt: skip
 
     def _answers(self) -> bool:
         with suppress(pymysql.MySQLError, TimedOut):
-            within(_CONNECT_S, "connecting", lambda: own_session(self._socket, self._user).close())
+            within(_CONNECT_S, "connecting", lambda: own_session(self._server.socket, self._user).close())
             return True
         return False
 
     def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
-        return own_session(self._socket, self._user, database, flags, self._server.identity)
+        return own_session(self._server.socket, self._user, database, flags, self._server.identity)
 
 
 def _error(log: str) -> str:

@@ -12,8 +12,8 @@ from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.server_options import options_of
 from steelyard.study.setting_names import folded, is_plain
-from steelyard.subjects.mariadb.settings_read_back import taken, written
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
+from steelyard.subjects.servers.identity import FILE, Identity
 
 # "Truncated incorrect ... value": the server took the nearest one that it allows
 _TRUNCATED = 1292
@@ -31,6 +31,14 @@ INSPECT = {
     ),
     "memory": f"select {_STATUS.format('Memory_used')} as session_bytes",
 }
+
+# https://mariadb.com/docs/server/server-management/variables-and-modes: sizes take K, M, G, T, P, E
+_SUFFIXES = {letter: 1024**power for power, letter in enumerate("KMGTPE", start=1)}
+_BLOCK, _ROUNDED = 128, 0.01
+_TRUE, _FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+
+# an option's defaults do not concern them
+_OWN = ("set session max_statement_time = 0", "set session transaction read write")
 
 
 def session_statements(option: Option) -> tuple[str, ...]:
@@ -105,8 +113,10 @@ def _refused(connection: pymysql.Connection[Any], statement: str) -> str:
         return error_text(error)
 
 
-def error_text(error: pymysql.MySQLError) -> str:
-    """The server's message with its number: pymysql gives both as the error's arguments."""
+def error_text(error: Exception) -> str:
+    """The server's message with its number, which pymysql gives as arguments; others as they are."""
+    if not isinstance(error, pymysql.MySQLError):
+        return str(error)
     return " ".join(str(part) for part in error.args)
 
 
@@ -115,3 +125,69 @@ def _literal(value: Setting) -> str:
     if isinstance(value, bool | int | float) or value.isdigit():
         return written(value)
     return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def written(value: Setting) -> str:
+    """A setting as text, for an option of the server."""
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    return str(value)
+
+
+def argument(name: str, value: Setting) -> str:
+    """A setting on the command line. log_bin takes a text: `off` would be the name of a file."""
+    if folded(name).startswith("skip_") and taken(True, written(value)):
+        return f"--{name.replace('_', '-')}"
+    if folded(name) == "log_bin" and taken(False, written(value)):
+        return "--skip-log-bin"
+    return f"--{name.replace('_', '-')}={written(value)}"
+
+
+def taken(requested: Setting, shown: str) -> bool:
+    """Whether `shown`, of SHOW VARIABLES, is the requested value."""
+    want, have = written(requested).strip().lower(), shown.strip().lower()
+    if want == have:
+        return True
+    for words in (_TRUE, _FALSE):
+        if want in words and have in words:
+            return True
+    number, other = _amount(want), _amount(have)
+    if number is None or other is None:
+        return False
+    # sizes are rounded to blocks of the server
+    return number == other or (other % _BLOCK == 0 and abs(number - other) < _ROUNDED * number)
+
+
+def _amount(text: str) -> float | None:
+    digits, factor = text.removesuffix("b"), 1
+    if digits[-1:].upper() in _SUFFIXES:
+        digits, factor = digits[:-1], _SUFFIXES[digits[-1].upper()]
+    try:
+        return float(digits) * factor
+    except ValueError:
+        return None
+
+
+def own_session(
+    socket: Path, user: str, database: str = "", flags: int = 0, identity: Identity | None = None
+) -> pymysql.Connection[Any]:
+    """A session with the server that was started, and no other; identity: None: it is not checked.
+
+    Raises SubjectFailed, pymysql.MySQLError.
+    """
+    connection = pymysql.connect(
+        unix_socket=str(socket), user=user, database=database or None, connect_timeout=2, client_flag=flags
+    )
+    try:
+        with connection.cursor() as cursor:
+            for statement in _OWN:
+                cursor.execute(statement)
+            if identity is not None:
+                cursor.execute(f"select @@datadir, load_file(concat(@@datadir, '{FILE}'))")
+                data, nonce = cursor.fetchone() or ("", "")
+                text = nonce.decode() if isinstance(nonce, bytes) else str(nonce)
+                identity.check(socket, str(data), text)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

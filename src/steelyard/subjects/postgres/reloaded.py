@@ -18,6 +18,7 @@ from steelyard.subjects import Bench, Load, Subject, SubjectFailed
 from steelyard.subjects.postgres.by_address import ForeignPostgres, session_at
 from steelyard.subjects.postgres.facts import number
 from steelyard.subjects.postgres.workload_tables import load
+from steelyard.subjects.servers.daemon import loaded
 
 SCHEMA = "steelyard_load"
 # a schema without it is not ours to drop
@@ -60,12 +61,7 @@ class ReloadedPostgres(ForeignPostgres):
 
     def reset(self) -> None:
         """Drops the schema and loads it. Raises SubjectFailed."""
-        try:
-            within(self._limit_s, "loading the data", self._reload)
-        except (psycopg.Error, OSError) as error:
-            raise SubjectFailed(f"the data could not be loaded: {error}") from error
-        except TimedOut as error:
-            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+        loaded(self._limit_s, self._reload, (psycopg.Error, OSError))
 
     def stop(self) -> str:
         """Drops the schema; the server keeps running, and its log is not available."""

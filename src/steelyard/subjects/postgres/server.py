@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,51 +10,53 @@ from typing import Any
 
 import psycopg
 
-from steelyard.host.processes.limits import TimedOut, within
+from steelyard.host.processes.limits import within
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
-from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
-from steelyard.subjects.postgres import session
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject
+from steelyard.subjects.drivers.connection import by_own_driver
+from steelyard.subjects.drivers.jars import UNIX_SOCKETS
+from steelyard.subjects.postgres import session, workload_tables
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
+    findings,
+    latch_program,
     major_of,
     reachable,
     setting_types,
     version_of,
 )
-from steelyard.subjects.postgres.checksums import checksum_arguments, checksums
 from steelyard.subjects.postgres.cluster import (
     FOOTPRINT,
-    SUPERUSER,
     admit,
+    check_directory,
+    checksum_arguments,
+    checksums,
+    copy_directory,
     make_cluster,
+    rename_database,
     server_arguments,
 )
-from steelyard.subjects.postgres.data_directory import check_directory, copy_directory, rename_database
-from steelyard.subjects.postgres.data_file import load_file, psql, restoring
-from steelyard.subjects.postgres.driver import sent_by_driver
-from steelyard.subjects.postgres.facts import LEFT_SQL, SETTLES, WROTE, facts_of, fatal, number, sessions
-from steelyard.subjects.postgres.findings import findings, latch_program
-from steelyard.subjects.postgres.interruption import continuity
+from steelyard.subjects.postgres.facts import (
+    LEFT_SQL,
+    SETTLES,
+    WROTE,
+    continuity,
+    facts_of,
+    fatal,
+    number,
+    sessions,
+)
 from steelyard.subjects.postgres.lwlocks import tranche_names
-from steelyard.subjects.postgres.own_session import answers, own_dsn, own_session
 from steelyard.subjects.postgres.pooler import POOLER, PREFIX, Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
-from steelyard.subjects.postgres.schema_levels import apply_schema
-from steelyard.subjects.postgres.settings_read_back import refuse_not_taken
-from steelyard.subjects.postgres.workload_tables import load, load_statements
-from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.daemon import Daemon, check_socket, finish
-from steelyard.subjects.servers.directory import copied_from_another, copy_files
-from steelyard.subjects.servers.network import listening
-from steelyard.subjects.servers.option_settings import folders_of, refuse_lab_settings
-from steelyard.subjects.servers.running import Running
-from steelyard.subjects.servers.schema_levels import place_of
-from steelyard.subjects.servers.templates import identity_of
-from steelyard.subjects.servers.versions import programs_of
+from steelyard.subjects.servers.daemon import Daemon, Running
+from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
+from steelyard.subjects.servers.scripts import with_levels
+from steelyard.subjects.servers.templates import copied_from_another, identity_of
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -99,22 +100,13 @@ class Postgres:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._account = account_of_servers()
-        self._server = Daemon(bench, self._account, "PostgreSQL", "server.log", signal.SIGQUIT, fatal)
-        self._pooler = Pooler(bench, self._account)
+        self._server = Daemon(bench, "PostgreSQL", "server.log", session.SOCKET, _PORT, signal.SIGQUIT, fatal)
+        self._pooler = Pooler(bench)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
         self._running: Running | None = None
         self._version = 0
         self._folders = folders_of(bench.study, bench.options)
-        self._network = listening(bench.study, _PORT)
-        self._account.admit(bench.folder)
-        self._sockets = self._account.private(bench.folder / "sockets")
-        # the server's own processes are to be distinguished from those of the program that fills it
-        limit_s = bench.study.plan.set_up_limit_s
-        self._finish = partial(finish, bench.guard, self._account, home=self._sockets, limit_s=limit_s)
-        self._socket = self._sockets / f".s.PGSQL.{self._network.port}"
-        check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
@@ -131,20 +123,20 @@ class Postgres:
         pooler, pooler_settings, settings = divided(running.settings)
         # the template must have no session while it is copied
         own = TEMPLATE if self._bench.work.read_only else "postgres"
-        dsn = self._dsn(own)
+        dsn, network = self._dsn(own), self._server.network
 
         def read_back() -> str:
             with self._session(own) as connection:
-                refuse_not_taken(connection, settings)
+                session.refuse_not_taken(connection, settings)
                 session.read_back_session(connection, option)
                 return session.turn_end(connection)
 
         turn_end = within(_SQL_S, "reading the settings back", read_back)
         server = Server(
-            host=self._network.address or str(self._sockets),
-            port=self._network.port,
-            password=self._network.password,
-            user=SUPERUSER,
+            host=network.address or str(self._server.folder),
+            port=network.port,
+            password=network.password,
+            user=session.SUPERUSER,
             database=self._database,
             protocol="postgres",
             pid=running.pid,
@@ -163,25 +155,24 @@ class Postgres:
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings)
         load = Load(server=server, facts=facts)
-        return sent_by_driver(load, option, self._bench.study_folder)
+        socket = {} if network.address else _driver_properties(self._server.socket)
+        return by_own_driver(load, option, self._bench.study_folder, "postgresql", socket, UNIX_SOCKETS)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
         """The option's programs, and a data directory with its data in the database TEMPLATE."""
         bindir = reachable(find_bindir(option.bindir))
-        data = place_of(base := self._cluster(bindir), option)
-        if not data.exists():
-            draft = base.with_name("schema.draft")
-            shutil.rmtree(draft, ignore_errors=True)
-            copy_files(base, draft)
+
+        def alter(draft: Path, data: Path) -> None:
             self._filled(bindir, draft, data, lambda: self._alter(bindir, data, option))
-        return bindir, data
+
+        return bindir, with_levels(self._cluster(bindir), option, alter)
 
     def reset(self) -> None:
         """Copies the database from its template, by files, the same for every run.
 
         A read-only workload uses the template itself.
         """
-        within(self._bench.study.plan.set_up_limit_s, "resetting the data", self._set_back)
+        within(self._server.limit_s, "resetting the data", self._set_back)
 
     def _set_back(self) -> None:
         if not self._bench.work.read_only:
@@ -211,26 +202,16 @@ class Postgres:
             return data
         if bench.work.directory is None:
             more = checksum_arguments(bench.study, bench.options, bindir)
-            make_cluster(bench, self._account, bindir, draft, more)
+            make_cluster(self._server, bindir, draft, more)
         else:
-            copy_directory(bench.work.directory, draft, self._account)
-        admit(draft, self._account, self._network.networks)
+            copy_directory(bench.work.directory, draft, self._server.account)
+        admit(draft, self._server.account, self._server.network.networks)
         self._filled(bindir, draft, data, partial(self._load, bindir))
         return data
 
     def _filled(self, bindir: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
-        """Starts a server on a data directory, fills it, and gives it its name. Raises SubjectFailed."""
-        limit_s = self._bench.study.plan.set_up_limit_s
         self._launch(bindir, draft, _LOADING)
-        try:
-            within(limit_s, "loading the data", load)
-        except (psycopg.Error, OSError) as error:
-            raise SubjectFailed(f"the data could not be loaded: {error}") from error
-        except TimedOut as error:
-            raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
-        finally:
-            self.stop()
-        draft.rename(data)
+        self._server.filled(draft, data, load, (psycopg.Error, OSError))
 
     def _load(self, bindir: Path) -> None:
         bench = self._bench
@@ -241,33 +222,44 @@ class Postgres:
             else:
                 rename_database(connection, bench.work.database, TEMPLATE)
         with self._session(TEMPLATE) as connection:
-            session.set_password(connection, SUPERUSER, self._network.password)
-            run = self._finish
-            load(connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run))
+            session.set_password(connection, session.SUPERUSER, self._server.network.password)
+            run = self._server.finish
+            load_file = workload_tables.load_file
+            workload_tables.load(
+                connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run)
+            )
             connection.execute("checkpoint")
 
     def _alter(self, bindir: Path, data: Path, option: Option) -> None:
         with self._session(TEMPLATE) as connection:
-            self._costs[data] = apply_schema(
+            self._costs[data] = workload_tables.apply_schema(
                 connection,
                 self._bench.study,
                 option,
-                lambda script: psql(connection, script, bindir, self._finish),
+                lambda script: workload_tables.psql(connection, script, bindir, self._server.finish),
             )
 
     def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
         """Starts the server and waits until it answers; its pid."""
         self._version = major_of(bindir)
-        command = [bindir / "postgres", *server_arguments(settings, data, self._socket, self._network)]
-        return self._server.start(
-            command, lambda: answers(self._dsn("postgres")), data, self._socket, self._network, self._folders
-        )
+        command = [bindir / "postgres", *server_arguments(settings, data, self._server)]
+        dsn = self._dsn("postgres")
+        return self._server.start(command, lambda: session.answers(dsn), data, self._folders)
 
     def _session(self, database: str) -> psycopg.Connection[Any]:
-        return own_session(self._dsn(database), self._server.identity)
+        return session.own_session(self._dsn(database), self._server.identity)
 
     def _dsn(self, database: str) -> str:
-        return own_dsn(self._socket, database, self._version)
+        return session.own_dsn(self._server.socket, database, self._version)
+
+
+def _driver_properties(socket: Path) -> dict[str, str]:
+    """Of PostgreSQL's JDBC driver for a Unix socket.
+
+    https://jdbc.postgresql.org/documentation/use/, https://kohlschutter.github.io/junixsocket/
+    """
+    factory = "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"
+    return {"sslmode": "disable", "socketFactory": factory, "socketFactoryArg": str(socket)}
 
 
 KIND = Kind(
@@ -281,7 +273,7 @@ KIND = Kind(
     checksums=checksums,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
-    load_statements=load_statements,
+    load_statements=workload_tables.load_statements,
     driver_errors=(psycopg.Error,),
     # syntax and access rules, features, no such database or schema, wrong types, a read-only server: https://www.postgresql.org/docs/current/errcodes-appendix.html
     statement_errors=("42*", "0A*", "3D*", "3F*", "22P0?", "22007", "25006", "08P01"),
@@ -291,7 +283,7 @@ KIND = Kind(
     wrote=WROTE,
     settles=SETTLES,
     client='psql "$DSN"',
-    no_sql=restoring,
+    no_sql=workload_tables.restoring,
     findings=findings,
     latch_program=latch_program,
     drivers=True,

@@ -6,22 +6,24 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.confinement import confined
 from steelyard.host.processes.guard import Guard
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked, with_mark
 from steelyard.study.errors import InputError
+from steelyard.study.key_types import Setting
 from steelyard.study.passwords import is_secret, variables
 from steelyard.subjects import Bench, SubjectFailed
-from steelyard.subjects.servers.account import Account
+from steelyard.subjects.servers.account import Account, account_of_servers
 from steelyard.subjects.servers.identity import Identity, listening_elsewhere
-from steelyard.subjects.servers.network import Listening
+from steelyard.subjects.servers.network import listening
 
 _START_S = 60.0
 _END_S = 30.0
@@ -32,23 +34,24 @@ _SOCKET_BYTES_MAX = 107
 
 
 class Daemon:
-    """A server program, one process at a time.
+    """A server program of the lab, one process at a time: its account, where it listens, its log.
 
-    name: for messages. log: file for its output. ends_by: the signal that ends it at once. reason: finds
-    the cause of a failed start in a log.
+    name: for messages. log: file for its output. socket: name of its Unix socket, for a port; port: where
+    only this machine loads it. ends_by: the signal that ends it at once. reason: finds the cause of a failed
+    start in a log.
     """
 
     def __init__(
         self,
         bench: Bench,
-        account: Account,
         name: str,
         log: str,
+        socket: str,
+        port: int,
         ends_by: signal.Signals = signal.SIGKILL,
         reason: Callable[[str], str] = str,
     ) -> None:
         self._bench = bench
-        self._account = account
         self._name = name
         self._log = bench.folder / log
         self._ends_by = ends_by
@@ -56,26 +59,31 @@ class Daemon:
         self._process: subprocess.Popen[bytes] | None = None
         self._mark = Mark()
         self._promise = 0
+        self.account = account_of_servers()
+        self.account.admit(bench.folder)
+        self.folder = self.account.private(bench.folder / "sockets")
+        self.network = listening(bench.study, port)
+        self.socket = self.folder / socket.format(self.network.port)
         self.identity = Identity(name, bench.folder)
+        self.limit_s = bench.study.plan.set_up_limit_s
+        _check_socket(self.socket)
 
     def start(
         self,
         command: Sequence[str | Path],
         answers: Callable[[], bool],
         home: Path,
-        socket: Path,
-        network: Listening,
         folders: Iterable[str | Path] = (),
     ) -> int:
         """Starts it and waits until it answers; its pid. home: the working folder of its processes.
 
-        It listens on `socket` and on the network's address alone, and writes into home, the folder of the
+        It listens on its socket and on the network's address alone, and writes into home, the folder of the
         socket and `folders` alone. Raises SubjectFailed.
         """
         self._mark = Mark.of_server(home, Path(command[0]))
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
         identity = Identity(self._name, home)
-        identity.write(self._account)
+        identity.write(self.account)
         with os.fdopen(_private(self._log), "wb") as log:
             self._process = process = confined(
                 lambda: subprocess.Popen[bytes](
@@ -83,10 +91,10 @@ class Daemon:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    **_apart(self._account, self._mark, socket.parent, variables(self._bench.study)),
+                    **_apart(self.account, self._mark, self.folder, variables(self._bench.study)),
                 ),
-                [home, socket.parent, *map(Path, folders)],
-                [network.port] if network.address else [],
+                [home, self.folder, *map(Path, folders)],
+                [self.network.port] if self.network.address else [],
             )
         self._mark = self._mark.started(process.pid)
         self.identity = replace(identity, pid=process.pid)
@@ -97,14 +105,14 @@ class Daemon:
             if process.poll() is not None:
                 raise SubjectFailed(f"{self._name} did not start: {self._reason(self.stop())}")
             if answers():
-                self.compare_listening({str(socket), *network.places})
+                self.compare_listening(self.network.places)
                 return process.pid
             time.sleep(0.02)
         raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
 
     def compare_listening(self, meant: Iterable[str]) -> None:
-        """Stops it if it listens anywhere else: SubjectFailed. meant: paths, and `address:port`."""
-        if elsewhere := listening_elsewhere(marked(self._mark), meant):
+        """Stops it if it listens anywhere but on its socket: SubjectFailed. meant: further `address:port`."""
+        if elsewhere := listening_elsewhere(marked(self._mark), {str(self.socket), *meant}):
             self.stop()
             raise SubjectFailed(
                 f"{self._name} listens where it is not meant to, and was stopped: {elsewhere}"
@@ -117,6 +125,36 @@ class Daemon:
                 self._process.wait(_END_S)
             except subprocess.TimeoutExpired:
                 raise SubjectFailed(f"{self._name} did not end within {_END_S:.0f} s") from None
+
+    def finish(
+        self,
+        command: Sequence[str | Path],
+        home: Path | None = None,
+        stdin: BinaryIO | None = None,
+        folders: Iterable[Path] = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """As `finish`, within plan.set_up_limit_s. home: default: the folder of the socket."""
+        # the server's own processes are to be distinguished from those of the program that fills it
+        home = home or self.folder
+        return finish(self._bench.guard, self.account, command, home, self.limit_s, stdin, folders)
+
+    def filled(
+        self,
+        draft: Path,
+        data: Path,
+        load: Callable[[], None],
+        errors: tuple[type[Exception], ...],
+        words: Callable[[Exception], str] = str,
+    ) -> None:
+        """Fills the data directory `draft` of the server that runs, ends it, and calls the directory `data`.
+
+        errors: of the load, in words. Raises SubjectFailed.
+        """
+        try:
+            loaded(self.limit_s, load, errors, words)
+        finally:
+            self.stop()
+        draft.rename(data)
 
     def ended(self) -> str:
         """How it ended before it was stopped, as a sentence; '' while it runs."""
@@ -141,6 +179,21 @@ class Daemon:
                 return log.read().decode(errors="replace").strip()
         except OSError:
             return ""
+
+
+def loaded(
+    limit_s: float,
+    load: Callable[[], None],
+    errors: tuple[type[Exception], ...],
+    words: Callable[[Exception], str] = str,
+) -> None:
+    """Loads the data within plan.set_up_limit_s. Raises SubjectFailed."""
+    try:
+        within(limit_s, "loading the data", load)
+    except TimedOut as error:
+        raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+    except errors as error:
+        raise SubjectFailed(f"the data could not be loaded: {words(error)}") from error
 
 
 def finish(
@@ -217,7 +270,17 @@ def _private(log: Path) -> int:
     return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
-def check_socket(socket: Path) -> None:
+def _check_socket(socket: Path) -> None:
     """Checks that the path is short enough for a Unix socket. Raises InputError."""
     if len(str(socket).encode()) > _SOCKET_BYTES_MAX:
         raise InputError(f"{socket}: too long a path for a Unix socket", "set TMPDIR to a shorter one")
+
+
+@dataclass(frozen=True)
+class Running:
+    """programs: the folder of its programs, or the program; data: the directory that its data come from."""
+
+    pid: int
+    programs: Path
+    data: Path
+    settings: Mapping[str, Setting]

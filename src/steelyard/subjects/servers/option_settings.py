@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 from steelyard.study.errors import InputError
@@ -11,9 +13,10 @@ from steelyard.study.factors import settings_given
 from steelyard.study.plan import Option
 from steelyard.study.setting_names import folded, names_of
 from steelyard.study.study import Scope, Study
-from steelyard.study.workloads.driven import DrivenWorkload
+from steelyard.study.workloads.transactions import DrivenWorkload
 from steelyard.workloads import work_of
 
+_ANSWER_S = 30.0
 _BEGINNING_BYTES = 1 << 20
 _TABLESPACE = re.compile(r"\bcreate\s+tablespace\b[^;]*?\blocation\s+'([^']+)'", re.IGNORECASE)
 
@@ -68,3 +71,27 @@ def _beginning(file: Path | None) -> str:
         return ""
     with file.open("rb") as data:
         return data.read(_BEGINNING_BYTES).decode(errors="replace")
+
+
+def programs_of(study: Study, find: Callable[[str | None], Path]) -> list[Path]:
+    """What `find` gives for each bindir. Raises its InputError at the place that names the bindir."""
+    given: list[tuple[tuple[str, ...], str | None]] = [
+        (at, str(bindir)) for at, _, bindir in settings_given(study, "version")
+    ]
+    found: list[Path] = []
+    for at, bindir in given or [(("subject", "bindir"), study.subject.bindir)]:
+        try:
+            found.append(find(bindir))
+        except InputError as error:
+            raise InputError(str(error), error.hint, error.at or at) from None
+    return found
+
+
+@cache
+def version_said(program: Path, *arguments: str) -> str:
+    """What a server's program says of its version. Raises InputError."""
+    command = [program, *arguments, "--version"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=_ANSWER_S).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise InputError(f"{program} cannot be run: {error}", "run it by hand with --version") from error

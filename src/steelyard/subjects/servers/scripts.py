@@ -1,11 +1,22 @@
-"""Errors of what a study itself loads: its script and its file of data."""
+"""SQL of the study itself: errors of its script and its data; the levels of factors of scope schema.
+
+Each combination of levels has its own copy of the loaded data, so nothing of one reaches another. A level
+without SQL gets a copy and fresh statistics like every other.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
+from steelyard.study.plan import Option
+from steelyard.study.study import Study
+from steelyard.subjects.servers.templates import copy_files
 from steelyard.workloads import Work
 
 _WORDS_CHARACTERS_MAX = 600
@@ -54,3 +65,53 @@ def data_error(file: Path, words: str, hint: str = "") -> InputError:
     """A file of data cannot be loaded; words: those of the program that loaded it."""
     text = f"{file} cannot be loaded: {brief(words.strip(), _WORDS_CHARACTERS_MAX)}"
     return InputError(text, hint, ("workload", "data_file"))
+
+
+def with_levels(base: Path, option: Option, alter: Callable[[Path, Path], None]) -> Path:
+    """The data as loaded, or their copy with the SQL of the option's levels, made once per study.
+
+    base: as loaded; an option without factors of scope schema has them. alter: executes the SQL in the copy
+    at its first path, and calls it by its second one.
+    """
+    if not option.schema:
+        return base
+    texts = "\0".join(option.schema.values())
+    data = base.with_name(f"{base.name}-{hashlib.sha256(texts.encode()).hexdigest()[:16]}")
+    if not data.exists():
+        draft = base.with_name("schema.draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        copy_files(base, draft)
+        alter(draft, data)
+    return data
+
+
+def apply_levels(study: Study, option: Option, execute: Callable[[str], tuple[str, int]]) -> float:
+    """Executes the SQL of the option's levels in the order of the factors; seconds that it took (0: no SQL).
+
+    execute: gives the server's words and the line within the SQL, from 1, where it fails; '' and 0
+    otherwise; line 0: unknown. Raises InputError.
+    """
+    seconds = 0.0
+    for name, sql in option.schema.items():
+        if not sql.strip():
+            continue
+        begin_ns = time.monotonic_ns()
+        words, line = execute(sql)
+        if words:
+            raise _error(study, option, name, words, line)
+        seconds += (time.monotonic_ns() - begin_ns) / 1e9
+    return seconds
+
+
+def _error(study: Study, option: Option, name: str, words: str, line: int) -> InputError:
+    code = option.levels[name]
+    text = f"option {option.label}: the SQL of level {code} cannot run: "
+    level = study.factors[name].levels[code]
+    file = level.get("sql_file") if isinstance(level, dict) else None
+    if file:
+        text = f"{file}:{line}: {text}" if line else f"{file}: {text}"
+    elif line > 1:
+        text += f"line {line} of it: "
+    return InputError(
+        text + brief(words.strip(), _WORDS_CHARACTERS_MAX), at=("factors", name, "levels", code)
+    )

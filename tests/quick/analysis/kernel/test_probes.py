@@ -19,7 +19,7 @@ from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.recordings.importing import write_published
 from steelyard.study.errors import InputError
-from steelyard.study.probes import Probes
+from steelyard.study.monitors import Probes
 
 HZ = 100
 BLOCKS = 6
