@@ -22,7 +22,7 @@ from steelyard.recordings.samples import READINGS_MAX, Samples
 from steelyard.recordings.source import Source
 from steelyard.recordings.write import write_recording
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.charts.load.gauges import RECORDED
+from steelyard.report.charts.gauges import RECORDED
 from steelyard.report.presented.presented import present
 
 

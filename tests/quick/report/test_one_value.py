@@ -21,8 +21,8 @@ from steelyard.report.export.judgement_json import judgement_json
 from steelyard.report.page.answer import tiles
 from steelyard.report.presented.marks import MARKS, WORDS
 from steelyard.report.presented.presented import Presented, present
+from steelyard.report.table import Table
 from steelyard.report.tables import ranking
-from steelyard.report.text_table import Table
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 
@@ -155,7 +155,7 @@ def _of_charts(drawn: Mapping[str, Figure], found: dict[Key, dict[str, float]]) 
         metric = _metric(panel.title)
         for drawn_row in panel.spec["data"]["values"] if metric else ():
             key = metric, drawn_row["option"], str(drawn_row["clients"])
-            found[key]["scaling chart"] = number(drawn_row["text"])
+            found[key]["scaling chart"] = number(drawn_row[f"{metric}_text"])
     for row in rows_of(drawn["latency"].table):
         for name in ("p50", "p99"):
             found[f"{name}_ns", row["option"], row["clients"]]["latency"] = number(row[name])

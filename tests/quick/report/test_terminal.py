@@ -12,10 +12,10 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.bundle.series.columns import Series
 from steelyard.report.presented.presented import present
+from steelyard.report.table import plain_table
 from steelyard.report.tables import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.report.terminal.verdict import _aligned, print_next, print_verdict
-from steelyard.report.text_table import Table
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -207,7 +207,9 @@ def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> Non
 
 
 def test_a_table_too_wide_for_the_window_is_stacked() -> None:
-    table = Table(("  instances", *(f"a long heading {n}" for n in range(6))), (("· 1 × A", *"123456"),))
+    table = plain_table(
+        ("  instances", *(f"a long heading {n}" for n in range(6))), (("· 1 × A", *"123456"),)
+    )
     out, piped = io.StringIO(), io.StringIO()
     _aligned(table, Console(file=out, width=80, force_terminal=True, no_color=True, color_system=None))
     _aligned(table, Console(file=piped, width=80))

@@ -8,12 +8,12 @@ import builders
 import pytest
 
 from declared import DECLARED
-from steelyard.report.charts import figures
+from steelyard.report.charts import figures, gauges
 from steelyard.report.charts.dispatcher import trace
 from steelyard.report.charts.figure import Panel
-from steelyard.report.charts.latches import times as latch_times
-from steelyard.report.charts.load import gauges, timeline
+from steelyard.report.charts.quantiles import latch_times
 from steelyard.report.charts.steps import steps
+from steelyard.report.charts.timeline import timeline
 from steelyard.report.presented.presented import present
 
 
@@ -55,20 +55,20 @@ def test_no_curve_is_smoothed() -> None:
 
 def test_few_samples_are_drawn_as_points() -> None:
     presented = present(*builders.two())
-    for chart in (timeline, gauges.MEMORY):
-        drawn = chart.figure(presented)
+    for chart in (timeline, gauges.MEMORY.figure):
+        drawn = chart(presented)
         assert drawn is not None
         points = [layer["mark"] for layer in drawn.panels[0].spec["layer"]]
         assert [mark["opacity"] for mark in points if mark["type"] == "point"] == [1]
 
 
-@pytest.mark.parametrize("chart", [timeline, gauges.MEMORY, trace])
+@pytest.mark.parametrize("chart", [timeline, gauges.MEMORY.figure, trace])
 def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
     judgement, series, about = builders.two()
     stint = {"option": "NAMED", "thread": "t", "reason": "ran", "cpu": 0, "priority": 9}
     stint |= {"start_s": 0.0, "end_s": 0.5}
     traced = replace(series, trace={name: [value] for name, value in stint.items()})
-    drawn = chart.figure(present(judgement, traced, about))
+    drawn = chart(present(judgement, traced, about))
     for panel in drawn.panels:
         assert panel.spec["usermeta"] == {"zoom": "drag"}
         low, high = (param["value"] for param in panel.spec["params"])
@@ -83,7 +83,7 @@ def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
 def test_names_of_lines_that_end_alike_stand_apart() -> None:
     judgement, series, about = builders.two()
     cpu = {**series.cpu, "percent": [1.0 for _ in series.cpu["percent"]]}
-    drawn = timeline.figure(present(judgement, replace(series, cpu=cpu), about))
+    drawn = timeline(present(judgement, replace(series, cpu=cpu), about))
     assert drawn is not None
     names = drawn.panels[1].spec["layer"][-1]["data"]["values"]
     places = sorted(row["percent"] for row in names)
@@ -109,7 +109,7 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
     ]
     names = ("option", "clients", "kind", "quantile", "ns")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    drawn = latch_times.figure(present(judgement, replace(series, latch_times=columns), about))
+    drawn = latch_times(present(judgement, replace(series, latch_times=columns), about))
     assert drawn is not None
     titles = [panel.title for panel in drawn.panels]
     assert titles == ["Hold, 4 clients", "Hold, 64 clients", "Wait, 64 clients"]

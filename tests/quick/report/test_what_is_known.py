@@ -9,14 +9,13 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Estimate
 from steelyard.bundle.series.columns import Series
 from steelyard.report.charts import figures
-from steelyard.report.charts.load import scaling
 from steelyard.report.page.answer import speaker
 from steelyard.report.page.html import render
 from steelyard.report.page.method import facts_of
 from steelyard.report.presented.presented import Presented, present
+from steelyard.report.table import Cell
 from steelyard.report.tables import ranking
 from steelyard.report.terminal.verdict import print_verdict
 
@@ -99,11 +98,8 @@ def test_a_label_within_another_word_is_no_label() -> None:
 
 
 def test_a_percentage_of_linear_has_no_interval_without_width() -> None:
-    judgement, _, _ = builders.two()
-    throughput = judgement.metrics[0]
-    linear = replace(throughput, unit="", name="linear_percent")
-    assert scaling._text(Estimate(linear.name, "A", 8, 51.6, 51.6, 51.6, 0), linear) == "51.6"
-    assert "[" in scaling._text(Estimate(linear.name, "A", 8, 51.6, 50.0, 53.0, 6), linear)
+    assert str(Cell(51.6, 51.6, 51.6)) == "51.6"
+    assert "[" in str(Cell(51.6, 50.0, 53.0))
 
 
 def test_a_gauge_alone_in_its_chart_is_named_and_its_table_is_of_measure() -> None:

@@ -1,48 +1,51 @@
-"""Every chart of a report, as Vega-Lite specifications: plain dicts, one idea per file.
+"""Every chart of a report, as Vega-Lite specifications: plain dicts.
 
-A chart is a module (or, of gauges, a value) with `figure(presented) -> Figure | None` (None: there is no
-evidence for it), and its line in CHARTS.
+A chart is a function, `chart(presented) -> Figure | None` (None: there is no evidence for it), and its line
+in CHARTS. Its numbers come from a Table, of which the shapes draw columns.
 """
 
 from __future__ import annotations
 
-from steelyard.report.charts.answer import costs, effects, ratios
+from steelyard.report.charts import gauges
+from steelyard.report.charts.causes import costs, effects
+from steelyard.report.charts.comparisons import queries, query_times, ratios
 from steelyard.report.charts.dispatcher import priorities, trace, win_map
 from steelyard.report.charts.figure import Figure
-from steelyard.report.charts.kernel import locks, profile, scheduling
-from steelyard.report.charts.latches import alternatives, counters, prediction, sleeps
-from steelyard.report.charts.latches import times as latch_times
-from steelyard.report.charts.load import clients, gauges, latency, scaling, statements, timeline
-from steelyard.report.charts.load import counters as sql_counters
-from steelyard.report.charts.queries import ratios as query_ratios
-from steelyard.report.charts.queries import times as query_times
+from steelyard.report.charts.latches import latches, sleeps
+from steelyard.report.charts.predictions import alternatives, predictions
+from steelyard.report.charts.profile import profile
+from steelyard.report.charts.quantiles import latch_times, latency
+from steelyard.report.charts.scaling import scaling
+from steelyard.report.charts.timeline import timeline
+from steelyard.report.charts.waits import locks, scheduling
+from steelyard.report.charts.work import clients, sql_counters, statements
 from steelyard.report.presented.presented import Presented
 
 CHARTS = (
     ratios,
     costs,
     effects,
-    query_ratios,
+    queries,
     query_times,
     win_map,
     timeline,
-    gauges.CPU,
-    gauges.RECORDED,
+    gauges.CPU.figure,
+    gauges.RECORDED.figure,
     scaling,
     priorities,
     trace,
-    counters,
+    latches,
     sleeps,
     latch_times,
-    prediction,
+    predictions,
     alternatives,
     profile,
     locks,
     scheduling,
     latency,
-    gauges.MEMORY,
-    gauges.CONNECTIONS,
-    gauges.OTHER,
+    gauges.MEMORY.figure,
+    gauges.CONNECTIONS.figure,
+    gauges.OTHER.figure,
     sql_counters,
     statements,
     clients,
@@ -51,7 +54,7 @@ CHARTS = (
 
 def figures(presented: Presented) -> list[Figure]:
     """All figures for which there is evidence; the picture of the answer comes first."""
-    found = [figure for chart in CHARTS if (figure := chart.figure(presented))]
+    found = [figure for chart in CHARTS if (figure := chart(presented))]
     if presented.factors_first:
         found.sort(key=lambda figure: figure.name != "effects")
     return found

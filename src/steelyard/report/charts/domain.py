@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from steelyard.report.charts.figure import Panel, Spec
 
@@ -13,8 +12,7 @@ from steelyard.report.charts.figure import Panel, Spec
 _REACH = 0.5
 _REACH_LOG = math.log(3)
 _LEAST_EXTENT_LOG = math.log(1.02)
-_SHAPES = {"x": ("triangle-left", "triangle-right"), "y": ("triangle-down", "triangle-up")}
-_ENDS = ("low", "high")
+ENDS = ("low", "high")
 _RATIO_LABEL = "format(datum.value, datum.value < 10000 ? '.6~r' : '.3~s')"
 
 
@@ -48,18 +46,13 @@ class Domain:
 
     def clip(self, row: Spec) -> Spec:
         """The row, its interval `low` to `high` within the axis; `cut_low`, `cut_high`: where it was cut."""
-        low, high = (row[end] for end in _ENDS)
+        low, high = (row[end] for end in ENDS)
         cut: Spec = {}
         if low is not None and low < self.low:
             cut |= {"low": self.low, "cut_low": self.low}
         if high is not None and high > self.high:
             cut |= {"high": self.high, "cut_high": self.high}
         return {**row, **cut}
-
-
-def drawn_interval(low: float, high: float) -> tuple[float | None, float | None]:
-    """The ends of an interval; None for both where there is none, as of one block."""
-    return (None, None) if math.isinf(high) and (low == 0 or math.isinf(low)) else (low, high)
 
 
 def domain_of(
@@ -94,24 +87,10 @@ def domain_of(
     return Domain(floor, 0.0 if zero and top == 0 and bottom < 0 else top + room + flat)
 
 
-def arrows(rows: Sequence[Spec], along: Literal["x", "y"], encoding: Spec) -> list[Spec]:
-    """Marks at the edge of the picture for intervals cut there. rows: as `Domain.clip` gave them."""
-    mark: Spec = {"type": "point", "filled": True, "size": 70, "opacity": 1, "style": "ink"}
-    return [
-        {
-            "transform": [{"filter": f"isValid(datum.cut_{end})"}],
-            "mark": {**mark, "shape": shape},
-            "encoding": {**encoding, along: {**encoding[along], "field": f"cut_{end}"}},
-        }
-        for end, shape in zip(_ENDS, _SHAPES[along], strict=True)
-        if any(f"cut_{end}" in row for row in rows)
-    ]
-
-
 def cut_note(panels: Sequence[Panel]) -> str:
     """What arrowheads mean, where a panel has one; else ''."""
     rows = [row for panel in panels for row in panel.spec["data"]["values"]]
-    cut = any(f"cut_{end}" in row for row in rows for end in _ENDS)
+    cut = any(f"cut_{end}" in row for row in rows for end in ENDS)
     return " An arrowhead marks an interval that goes on beyond the picture." if cut else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from steelyard.report.text_table import Table
+from steelyard.report.table import Table
 
 Spec = dict[str, Any]
 Layout = Literal["stack", "grid", "pairs", "tabs"]

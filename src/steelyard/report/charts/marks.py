@@ -1,17 +1,19 @@
-"""The parts of a Vega-Lite specification: views, encodings, colours, shapes and dashes of options."""
+"""The parts of a Vega-Lite specification: views, layers, encodings, colours, shapes and dashes of options."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.theme import DASHES, SHAPES
 from steelyard.report.presented.palette import Palette
+from steelyard.report.table import Cell, Row, cell_of
 
 
-def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any) -> Spec:
+def view(height: int, layers: Sequence[Spec], rows: Sequence[Row], **more: Any) -> Spec:
     """A layered view over its own rows; width follows the container."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -24,9 +26,41 @@ def view(height: int, layers: Sequence[Spec], rows: Sequence[Spec], **more: Any)
     }
 
 
+def layer(
+    mark: str, encoding: Spec, *, rows: Sequence[Row] | None = None, only: str = "", **look: Any
+) -> Spec:
+    """A mark per row, or a line per colour. rows: instead of those of the view; only: a test of a row."""
+    return {
+        **({} if rows is None else {"data": {"values": list(rows)}}),
+        **({"transform": [{"filter": only}]} if only else {}),
+        "mark": {"type": mark, **({"filled": True, "opacity": 1} if mark == "point" else {}), **look},
+        "encoding": encoding,
+    }
+
+
 def quantitative(name: str, title: str | None, **more: Any) -> Spec:
     """An encoding of a number."""
     return {"field": name, "type": "quantitative", "title": title, **more}
+
+
+def scaled(
+    rows: Iterable[Row],
+    name: str,
+    title: str | None,
+    *also: float,
+    log: bool = False,
+    pad: float = 0.04,
+    ratios: bool = False,
+    **axis: Any,
+) -> Spec:
+    """An encoding of a number whose axis holds all of the rows, with the intervals that they have.
+
+    also: other values to be held; ratios: labelled as such, on a logarithmic axis.
+    """
+    cells = [cell_of(row[name]) for row in rows]
+    ends = [end for cell in cells for end in cell.ends]
+    shown = domain_of([*also, *(cell.value for cell in cells)], ends, log=log or ratios, pad=pad)
+    return quantitative(name, title, scale=shown.scale, axis={**(shown.ratio_axis if ratios else {}), **axis})
 
 
 def plain_axis(**more: Any) -> Spec:
@@ -39,10 +73,10 @@ def nominal(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "nominal", "title": title, **more}
 
 
-def dots(encoding: Spec, tip: Sequence[Spec], seen: bool = True) -> Spec:
+def dots(encoding: Spec, tip: Sequence[Spec], seen: bool = True, only: str = "") -> Spec:
     """A point at each value, with what is known of it; not seen: only under the pointer."""
-    mark: Spec = {"type": "point", "filled": True, "size": 22 if seen else 80, "opacity": 1 if seen else 0}
-    return {"mark": {**mark, "clip": True}, "encoding": {**encoding, "tooltip": list(tip)}}
+    place = {**encoding, "tooltip": list(tip)}
+    return layer("point", place, only=only, size=22 if seen else 80, opacity=1 if seen else 0, clip=True)
 
 
 def own_legend() -> Spec:
@@ -61,19 +95,20 @@ def _fields(part: Any) -> set[str]:
     return named.union(*(_fields(value) for key, value in known.items() if key != "data"))
 
 
-def _drawable(rows: Sequence[Spec], fields: set[str]) -> list[Spec]:
+def _drawable(rows: Sequence[Row], fields: set[str]) -> list[Spec]:
     """Only what is drawn, to six digits: a page of a large study stays small."""
     return [{key: _short(value) for key, value in row.items() if key in fields} for row in rows]
 
 
 def _short(value: Any) -> Any:
+    value = value.value if isinstance(value, Cell) else value
     if not isinstance(value, float):
         return value
     # JSON knows no infinity: an interval without an end is drawn as a point
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def paint(rows: Sequence[dict[str, Any]], palette: Palette) -> list[dict[str, Any]]:
+def paint(rows: Sequence[Row], palette: Palette) -> list[Spec]:
     """The rows with a field `colour` that the encodings below read."""
     return [{**row, "colour": palette.of.get(str(row.get("option")), "other")} for row in rows]
 

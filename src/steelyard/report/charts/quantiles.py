@@ -1,61 +1,150 @@
-"""Times from the median to the rarest: one curve per option."""
+"""Times from the median to the rarest: of transactions, and of holds of a latch and waits for it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from steelyard.report.charts.domain import domain_of
-from steelyard.report.charts.figure import Spec
-from steelyard.report.charts.marks import colour, dash, dots, paint, quantitative, view
+from steelyard import quantities as fmt
+from steelyard.bundle.series.columns import Columns, rows
+from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.marks import colour, dash, quantitative, scaled
+from steelyard.report.charts.shapes import lines
 from steelyard.report.presented.palette import Palette
+from steelyard.report.presented.presented import Presented
+from steelyard.report.table import Cell, Column, Row, Table, plain_table
 
 # the axis counts one transaction in n: 2 is the median, 100 the 99th percentile
 _PERCENT = (
     "datum.value == 1 ? '0 %' : datum.value == 2 ? '50 %' : datum.value == 10 ? '90 %'"
     " : datum.value == 100 ? '99 %' : datum.value == 1000 ? '99.9 %' : datum.value == 10000 ? '99.99 %' : ''"
 )
+_NS = {"ms": 1e6, "µs": 1e3}
+_IN_TABLE = (0.5, 0.9, 0.95, 0.99, 0.999)
+_OF_A_LATCH = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
-def quantile_curves(data: list[dict[str, Any]], palette: Palette, of: str, unit: str = "ms") -> Spec:
+def _times_of(columns: Columns) -> Table:
+    """The rows of the series whose time and quantile can be drawn."""
+    return Table((), [row for row in rows(columns) if row["ns"] is not None and 0 <= row["quantile"] < 1])
+
+
+def _curves(table: Table, palette: Palette, of: str, unit: str = "ms") -> Spec:
     """One line per option over quantiles of which one in 2, 10, 100 ... are slower; both axes log.
 
-    data: with one time above 0 at least.
+    table: with one time above 0 at least.
     """
-    unit_ns = {"ms": 1e6, "µs": 1e3}[unit]
-    drawn = [
-        {**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / unit_ns}
-        for row in data
+    drawn: list[dict[str, Any]] = [
+        {**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / _NS[unit]}
+        for row in table.data
         if row["ns"] > 0
     ]
     last = max(row["one_in"] for row in drawn)
     crowded = not palette.by_option
-    encoding: Spec = {
-        "x": quantitative(
+    shares = [n for n in (1, 2, 10, 100, 1000, 10000) if n <= last * 1.001]
+    return lines(
+        Table((Column(unit, "time"),), drawn),
+        quantitative(
             "one_in",
             f"share of {of} that were quicker",
             scale={"type": "log", "domain": [1, last], "nice": False},
-            axis={
-                "values": [n for n in (1, 2, 10, 100, 1000, 10000) if n <= last * 1.001],
-                "labelExpr": _PERCENT,
-                "grid": True,
-            },
+            axis={"values": shares, "labelExpr": _PERCENT, "grid": True},
         ),
-        "y": quantitative(
-            "time",
-            unit,
-            scale=domain_of((row["time"] for row in drawn), log=True).scale,
-            axis={"format": ".3~f", "tickCount": 6},
+        scaled(drawn, "time", unit, log=True, format=".3~f", tickCount=6),
+        ("option", "quantile:.3~%", "time:.3~r"),
+        height=260,
+        look={"detail": {"field": "option"}, "color": colour(palette)},
+        palette=palette,
+        lines_only={} if crowded else {"strokeDash": dash(palette)},
+        opacity=0.55 if crowded else 1,
+    )
+
+
+def latency(presented: Presented) -> Figure | None:
+    """One panel per load point."""
+    about = presented.about
+    table = _times_of(presented.series.latency)
+    if not table.data:
+        return None
+    return Figure(
+        name="latency",
+        title="Latency",
+        caption=(
+            f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
+            "slower than the value at 99 %. Geometric mean over runs of the runs' own percentiles."
         ),
-        "detail": {"field": "option"},
-        "color": colour(palette),
+        panels=tuple(
+            Panel(
+                f"latency-{clients}",
+                fmt.count(clients, about.point_is, about.points_are),
+                _curves(mine, presented.palette, f"{about.work_is}s"),
+            )
+            for clients, mine in sorted(table.each("clients").items(), reverse=True)
+            if any(row["ns"] > 0 for row in mine.data)
+        ),
+        table=plain_table(
+            ("option", about.points_are, *(f"p{quantile * 100:g}" for quantile in _IN_TABLE)),
+            (
+                (*curve, *(_nearest(mine.data, quantile) for quantile in _IN_TABLE))
+                for curve, mine in table.each("option", "clients").items()
+            ),
+        ),
+        layout="tabs",
+        key="dash",
+    )
+
+
+def _nearest(curve: Sequence[Row], quantile: float) -> Cell:
+    near = min(curve, key=lambda row: abs(row["quantile"] - quantile))
+    close = abs(near["quantile"] - quantile) <= (1 - quantile) * 0.05 + 1e-9
+    return Cell(near["ns"] if close else None, unit="ns")
+
+
+def latch_times(presented: Presented) -> Figure | None:
+    """None where times of holds were not taken."""
+    about = presented.about
+    table = _times_of(presented.series.latch_times)
+    if not table.data:
+        return None
+    points = sorted(table.each("clients"))
+    found = table.each("kind", "clients")
+    chosen = {
+        (kind, clients): found[kind, clients]
+        for kind in ("hold", "wait")
+        for clients in dict.fromkeys((points[0], points[-1]))
+        if (kind, clients) in found
     }
-    tip = [
-        {"field": "option", "type": "nominal"},
-        {"field": "quantile", "type": "quantitative", "format": ".3~%"},
-        {"field": "time", "type": "quantitative", "title": unit, "format": ".3~r"},
+    workers = {clients: fmt.count(clients, about.point_is, about.points_are) for clients in points}
+    # with one worker nothing waits: all its times are 0, which no logarithmic axis has
+    drawn = {place: mine for place, mine in chosen.items() if any(row["ns"] > 0 for row in mine.data)}
+    without = [
+        f"No {kind}s with {workers[clients]}: no panel."
+        for kind, clients in chosen
+        if (kind, clients) not in drawn
     ]
-    line: Spec = {
-        "mark": {"type": "line", "opacity": 0.55 if crowded else 1},
-        "encoding": {**encoding, **({} if crowded else {"strokeDash": dash(palette)})},
-    }
-    return view(260, [line, dots(encoding, tip, seen=False)], paint(drawn, palette))
+    return Figure(
+        name="latch-times",
+        title="Holds and waits",
+        caption="By share that were shorter; waits are those of gets that missed. A hold includes the time in"
+        " which its holder had no CPU: that is the tail. Geometric mean over runs of the runs' own "
+        + " ".join(["quantiles.", *without]),
+        panels=tuple(
+            Panel(
+                f"latch-{kind}-{clients}",
+                f"{kind.capitalize()}, {workers[clients]}",
+                _curves(mine, presented.palette, f"{kind}s", "µs"),
+            )
+            for (kind, clients), mine in drawn.items()
+        ),
+        table=plain_table(
+            ("option", "of a", about.points_are, *(f"p{q * 100:g}" for q in _OF_A_LATCH)),
+            (
+                (option, kind, clients, *(Cell(at.get(q), unit="ns") for q in _OF_A_LATCH))
+                for (kind, clients), both in chosen.items()
+                for option, mine in both.each("option").items()
+                for at in [{row["quantile"]: row["ns"] for row in mine.data}]
+            ),
+        ),
+        layout="grid",
+        key="dash",
+    )

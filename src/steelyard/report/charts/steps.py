@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median_low
 from typing import Any
+
+from steelyard.report.charts.figure import Spec
+from steelyard.report.charts.marks import dots, layer
 
 Rows = list[dict[str, Any]]
 
@@ -14,6 +17,28 @@ Rows = list[dict[str, Any]]
 _GAP = 0.5
 # points that are drawn; of more, only the line is seen
 DOTS_MAX = 120
+
+
+def stepped(
+    time: Callable[[str], Spec],
+    place: Spec,
+    tip: Sequence[Spec],
+    seen: bool,
+    middle: str = "middle_s",
+    piece: str = "piece",
+    *,
+    lines_only: Spec,
+    **look: Any,
+) -> list[Spec]:
+    """Steps over `t_s`, one line per piece, and a point in the middle of each; not seen: under the pointer.
+
+    time: the axis of a field; middle, piece: fields.
+    """
+    line = {"x": time("t_s"), **place, "detail": {"field": piece}, **lines_only}
+    # the last corner of a line is no value of its own
+    only = "" if middle == "t_s" else f"isValid(datum.{middle})"
+    points = dots({"x": time(middle), **place}, tip, seen, only)
+    return [layer("line", line, interpolate="step-after", clip=True, **look), points]
 
 
 def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:

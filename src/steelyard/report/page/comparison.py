@@ -16,9 +16,9 @@ from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.marks import WORDS
+from steelyard.report.table import Table
 from steelyard.report.tables import bundles
 from steelyard.report.tables.bundles import Row
-from steelyard.report.text_table import Table
 
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture

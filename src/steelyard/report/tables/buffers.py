@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard import quantities as fmt
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table
+from steelyard.report.table import Table, plain_table
 
 _OPTIONS_MAX = 8
 # less is the catalogue and the like
@@ -28,16 +28,10 @@ def table(presented: Presented) -> Table | None:
     if len(options) > _OPTIONS_MAX or max(reads, default=0.0) < _READS_PER_TXN_MIN:
         return None
     at = f" at {fmt.count(most, about.point_is, about.points_are)}" if most else ""
-    return Table(
+    return plain_table(
         (f"  per {about.work_is}{at}", *titles.values()),
-        tuple(
-            (
-                f"  {option}",
-                *(
-                    fmt.significant(level.value) if (level := levels.get((metric, option))) else fmt.MISSING
-                    for metric in titles
-                ),
-            )
+        (
+            (f"  {option}", *(level.value if (level := levels.get((m, option))) else None for m in titles))
             for option in options
         ),
     )

@@ -8,7 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
 from steelyard.report.presented.marks import MARKS, marks_mean
-from steelyard.report.text_table import Table
+from steelyard.report.table import Cell, Table, plain_table
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,10 @@ def rows(found: BundleComparison, metric: Metric) -> list[Row]:
 def counted(found: BundleComparison, metric: Metric) -> Table:
     """Levels of a metric that has no test."""
     pairs = zip(found.counted_here, found.counted_there, strict=True)
-    return Table(
+    return plain_table(
         ("option", found.points_are, "here", "there"),
-        tuple(
-            (
-                here.option,
-                str(here.clients),
-                fmt.quantity(here.value, metric.unit),
-                fmt.quantity(there.value, metric.unit),
-            )
+        (
+            (here.option, here.clients, *(Cell(e.value, unit=metric.unit) for e in (here, there)))
             for here, there in pairs
             if here.metric == metric.name
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table, known
+from steelyard.report.table import Column, Row, Table
 
 
 def table(presented: Presented) -> Table | None:
@@ -15,30 +15,19 @@ def table(presented: Presented) -> Table | None:
     if not rows:
         return None
     most = max(row.clients for row in rows)
-    return Table(
-        (
-            f"  latch at {fmt.count(most, about.point_is, about.points_are)}",
-            "misses/get",
-            "sleeps/miss",
-            "hand-overs/s",
-            "predicted gets/s",
-        ),
-        tuple(
-            (
-                f"  {row.option}",
-                known(row.misses_per_get, fmt.percent),
-                known(row.sleeps_per_miss, fmt.percent),
-                known(row.hand_overs_per_s),
-                _predicted(row),
-            )
-            for row in rows
-            if row.clients == most
-        ),
+    columns = (
+        Column(f"  latch at {fmt.count(most, about.point_is, about.points_are)}", "name"),
+        Column("misses/get", "misses_per_get", fmt.percent),
+        Column("sleeps/miss", "sleeps_per_miss", fmt.percent),
+        Column("hand-overs/s", "hand_overs_per_s"),
+        Column("predicted gets/s", "predicted"),
     )
+    return Table(columns, [_shown(row) for row in rows if row.clients == most])
 
 
-def _predicted(row: LatchRow) -> str:
-    if not row.gets_per_s or row.predicted_gets_per_s is None:
-        return fmt.MISSING
-    error = fmt.change(row.predicted_gets_per_s / row.gets_per_s)
-    return f"{fmt.significant(row.predicted_gets_per_s)}, {error}"
+def _shown(row: LatchRow) -> Row:
+    measured, predicted = row.gets_per_s, row.predicted_gets_per_s
+    text = None
+    if measured and predicted is not None:
+        text = f"{fmt.significant(predicted)}, {fmt.change(predicted / measured)}"
+    return {**vars(row), "name": f"  {row.option}", "predicted": text}

@@ -5,13 +5,16 @@ The ratio of the compared score stands beside it, that of each further score bes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Judgement, Metric
 from steelyard.analysis.metrics.programs import FURTHER
 from steelyard.report.about.about import About
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table
+from steelyard.report.table import Table, plain_table, ratio_of
 
 
 def table(presented: Presented) -> Table | None:
@@ -30,31 +33,31 @@ def table(presented: Presented) -> Table | None:
     }
     compared = [metric for metric in shown if not metric.name.startswith(FURTHER)]
     further = [metric for metric in shown if metric.name.startswith(FURTHER)]
-    rows: list[tuple[str, ...]] = []
+    rows: list[Sequence[Any]] = []
     for instances in about.phases.clients:
         for option in judgement.options:
-            cpus = by.get(("cpus_used", instances, option))
-            versus = against.get((work.name, instances, option))
-            missing = "baseline" if option == judgement.baseline else fmt.MISSING
-
-            def of(metric: Metric, at: tuple[int, str] = (instances, option)) -> str:
-                return _interval(by.get((metric.name, *at)), metric)
-
-            def ratio(metric: Metric, at: tuple[int, str] = (instances, option), or_: str = missing) -> str:
-                found = against.get((metric.name, *at))
-                return fmt.ratio(found.ratio, found.low, found.high) if found else or_
-
+            at = instances, option
+            found = {metric: against.get((metric.name, *at)) for metric in (work, *further)}
+            versus, missing = found[work], "baseline" if option == judgement.baseline else None
+            ratios = {metric: ratio_of(c) if c else missing for metric, c in found.items()}
+            cpus = by.get(("cpus_used", *at))
+            mark = MARKS[versus.standing] if versus else "·"
             rows.append(
                 (
-                    f"{MARKS[versus.standing] if versus else '·'} {instances} × {option}",
-                    *map(of, compared),
-                    ratio(work),
-                    *(text for metric in further for text in (of(metric), ratio(metric))),
-                    fmt.significant(cpus.value) if cpus else fmt.MISSING,
+                    f"{mark} {instances} × {option}",
+                    *(_interval(by.get((metric.name, *at)), metric) for metric in compared),
+                    ratios[work],
+                    *(
+                        cell
+                        for metric in further
+                        for cell in (_interval(by.get((metric.name, *at)), metric), ratios[metric])
+                    ),
+                    cpus and cpus.value,
                 )
             )
     names = [name for metric in further for name in (_heading(metric), f"ratio of {metric.title}")]
-    return Table(("  instances × option", *map(_heading, compared), "ratio", *names, "CPUs"), tuple(rows))
+    head = ("  instances × option", *map(_heading, compared), "ratio", *names, "CPUs")
+    return plain_table(head, rows)
 
 
 def _heading(metric: Metric) -> str:

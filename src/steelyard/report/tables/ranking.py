@@ -9,7 +9,7 @@ from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.report.presented.headings import heading, work_over_points
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.text_table import Table
+from steelyard.report.table import Table, plain_table
 
 _Pair = tuple[Metric, Estimate | None]
 
@@ -27,7 +27,7 @@ def table(presented: Presented) -> Table:
     head += [f"{name}{over}" for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]
     if roles.latency and presented.compared:
         head.append(f"ratio of {roles.latency.title} to the baseline")
-    return Table(tuple(head), tuple(_cells(presented, row) for row in presented.ranking))
+    return plain_table(head, (_cells(presented, row) for row in presented.ranking))
 
 
 def _cells(presented: Presented, row: Row) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def short_table(presented: Presented) -> Table:
         head.append("/".join(tails))
     if roles.latency and presented.compared:
         head.append(f"ratio of {roles.latency.title.rpartition(' ')[2]}")
-    return Table(tuple(head), tuple(_short_cells(presented, row) for row in presented.ranking))
+    return plain_table(head, (_short_cells(presented, row) for row in presented.ranking))
 
 
 def _short_cells(presented: Presented, row: Row) -> tuple[str, ...]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table
+from steelyard.report.table import Cell, Column, Table, ratio_of
 
 
 def table(presented: Presented) -> Table | None:
@@ -16,25 +14,17 @@ def table(presented: Presented) -> Table | None:
         return None
     estimates = {(e.metric, e.option): e for e in judgement.estimates if e.clients is None}
     against = {(c.metric, c.option): c for c in judgement.comparisons if c.clients is None}
-    rows: list[tuple[str, ...]] = []
-    for metric in presented.headlines.scores:
-        for option in judgement.options:
-            found = against.get((metric.name, option))
-            estimate = estimates.get((metric.name, option))
-            if estimate is None:
-                continue
-            missing = "baseline" if option == judgement.baseline else fmt.MISSING
-            rows.append(
-                (
-                    f"{MARKS[found.standing] if found else '·'} {metric.title}",
-                    option,
-                    _value(estimate, metric),
-                    fmt.ratio(found.ratio, found.low, found.high) if found else missing,
-                )
-            )
-    return Table(("  figure", "option", "value", "ratio"), tuple(rows)) if rows else None
-
-
-def _value(estimate: Estimate, metric: Metric) -> str:
-    unit = "" if metric.unit == "1" else metric.unit
-    return fmt.interval(estimate.value, estimate.low, estimate.high, unit)
+    rows = [
+        {
+            "figure": f"{MARKS[found.standing] if found else '·'} {metric.title}",
+            "option": option,
+            "value": Cell(estimate.value, estimate.low, estimate.high, metric.unit.removeprefix("1")),
+            "ratio": ratio_of(found) if found else "baseline" if option == judgement.baseline else None,
+        }
+        for metric in presented.headlines.scores
+        for option in judgement.options
+        for found in [against.get((metric.name, option))]
+        if (estimate := estimates.get((metric.name, option)))
+    ]
+    columns = (Column("  figure", "figure"), *map(Column, ("option", "value", "ratio")))
+    return Table(columns, rows) if rows else None

@@ -9,7 +9,7 @@ from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.latches import ASLEEP, SLEEPS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table
+from steelyard.report.table import Table, plain_table
 
 _OPTIONS_MAX = 8
 _SLEEPS_PER_TXN_MIN = 0.01
@@ -30,10 +30,10 @@ def table(presented: Presented) -> Table | None:
     if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
     head = f"  sleeps at {fmt.count(most, about.point_is, about.points_are)}"
-    return Table(
+    return plain_table(
         (head, f"per {about.work_is}", "time asleep", "most of it for latch"),
-        tuple(
-            (f"  {option}", fmt.significant(sleeps), *_asleep(rows, _of(presented, option, most, ASLEEP)))
+        (
+            (f"  {option}", sleeps, *_asleep(rows, _of(presented, option, most, ASLEEP)))
             for (option, rows), sleeps in zip(mine.items(), often, strict=True)
         ),
     )

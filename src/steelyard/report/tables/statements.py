@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import StatementLatency
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table, whole
+from steelyard.report.table import Column, Row, Table, ratio_of, time, whole
 
 _OPTIONS_MAX = 8
 _ROWS_MAX = 60
 _STATEMENTS_MAX = 16  # of more the terminal has whole transactions alone
 _WHOLE = "transaction"
+_COLUMNS = (
+    Column("count", say=whole),
+    Column("p99", "p99_ns", time),
+    Column("p50", "p50_ns", time),
+    Column("ratio of p50", "ratio"),
+)
 
 
 def table(presented: Presented) -> Table | None:
@@ -35,42 +39,23 @@ def table(presented: Presented) -> Table | None:
         shown = names
     of_a_replay = about.work_is == "statement" and len(shown) < len(names)
     cut = f", {len(shown)} of {len(names)} statements" if of_a_replay else ""
-    return Table(
-        (
-            f"  at {fmt.count(most, about.point_is, about.points_are)}{cut}",
-            "option",
-            "count",
-            "p99",
-            "p50",
-            "ratio of p50",
-        ),
-        tuple(
-            (f"  {_name(presented, row)}", row.option, *_cells(row))
-            for row in rows
-            if row.statement in (*shown, _WHOLE)
-        ),
-    )
+    head = f"  at {fmt.count(most, about.point_is, about.points_are)}{cut}"
+    kept = [_row(presented, row, "  ") for row in rows if row.statement in (*shown, _WHOLE)]
+    return Table((Column(head, "name"), Column("option"), *_COLUMNS), kept)
 
 
 def page_table(presented: Presented) -> Table | None:
     """The same at every load point and of all options."""
-    found: Sequence[StatementLatency] = presented.judgement.statements
-    if not found:
-        return None
-    return Table(
-        ("statement", "option", presented.about.points_are, "count", "p99", "p50", "ratio of p50"),
-        tuple((_name(presented, row), row.option, str(row.clients), *_cells(row)) for row in found),
-    )
+    found = presented.judgement.statements
+    columns = Column("statement", "name"), Column("option"), Column(presented.about.points_are, "clients")
+    return Table((*columns, *_COLUMNS), [_row(presented, row) for row in found]) if found else None
 
 
-def _name(presented: Presented, row: StatementLatency) -> str:
-    """The row of whole transactions is that of any unit of work."""
-    work = presented.about.work_is
-    return f"any {work}" if row.statement == _WHOLE != work else row.statement
-
-
-def _cells(row: StatementLatency) -> tuple[str, str, str, str]:
-    """The outcome stands before the ratio as a sign."""
-    found = row.comparison
-    ratio = f"{MARKS[found.standing]} {fmt.ratio(found.ratio, found.low, found.high)}" if found else ""
-    return whole(row.count), fmt.quantity(row.p99_ns, "ns"), fmt.quantity(row.p50_ns, "ns"), ratio
+def _row(presented: Presented, found: StatementLatency, indent: str = "") -> Row:
+    """The outcome stands before the ratio as a sign. The row of whole transactions is that of any work."""
+    work, c = presented.about.work_is, found.comparison
+    return {
+        **vars(found),
+        "name": indent + (f"any {work}" if found.statement == _WHOLE != work else found.statement),
+        "ratio": f"{MARKS[c.standing]} {ratio_of(c)}" if c else "",
+    }

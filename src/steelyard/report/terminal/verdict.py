@@ -17,9 +17,9 @@ from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
+from steelyard.report.table import Table
 from steelyard.report.tables import buffers, latches, programs, queries, recorded, sleeps, statements
 from steelyard.report.tables.ranking import short_table
-from steelyard.report.text_table import Table
 
 _NOTICES_MAX = 12
 _CURVES_MAX = 4

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Spec
-from steelyard.report.charts.marks import quantitative, view
+from steelyard.report.charts.marks import layer, nominal, quantitative, view
 from steelyard.report.charts.zoom import FROM, SCALE, TO, zoomable
+from steelyard.report.table import difference
 
 KERNEL_MARK = "_[k]"
 _ROW_PIXELS = 19
@@ -73,55 +74,36 @@ def flame(stacks: Stacks, work: str, baseline: Stacks | None = None) -> Spec | N
 
 
 def _frames(x: Spec, height: Spec, tips: list[Spec]) -> Spec:
-    return {
-        "mark": {
-            "type": "rect",
-            "stroke": "#FFFFFF",
-            "strokeWidth": 0.4,
-            "strokeOpacity": 0.6,
-            "clip": True,
-            "cursor": "pointer",
-        },
-        "encoding": {
-            "x": x,
-            "x2": {"field": "end"},
-            "y": quantitative("depth", None, **height),
-            "y2": {"field": "top"},
-            "color": {
-                "field": "fill",
-                "type": "nominal",
-                "scale": None,
-                "condition": {"test": _IS_FOUND, "value": _FOUND},
-            },
-            "tooltip": tips,
-        },
+    found: Spec = {"test": _IS_FOUND, "value": _FOUND}
+    encoding: Spec = {
+        "x": x,
+        "x2": {"field": "end"},
+        "y": quantitative("depth", None, **height),
+        "y2": {"field": "top"},
+        "color": {"field": "fill", "type": "nominal", "scale": None, "condition": found},
+        "tooltip": tips,
     }
+    edge: Spec = {"stroke": "#FFFFFF", "strokeWidth": 0.4, "strokeOpacity": 0.6}
+    return layer("rect", encoding, **edge, clip=True, cursor="pointer")
 
 
 def _names(x: Spec, height: Spec, tips: list[Spec], label: str) -> Spec:
     """Where there is room; a frame that begins left of what is shown is named where it comes into sight."""
+    encoding: Spec = {
+        "x": {**x, "field": "at"},
+        "y": quantitative("middle", None, **height),
+        "text": nominal(label, None),
+        "tooltip": tips,
+    }
+    limit = {"expr": "max(1, datum.part * width - 5)"}
+    look: Spec = {"align": "left", "baseline": "middle", "dx": 3, "fontSize": 10.5, "color": _LETTERS}
     return {
+        **layer("text", encoding, **look, cursor="pointer", limit=limit),
         "transform": [
             {"calculate": f"max(datum.start, {FROM})", "as": "at"},
             {"calculate": f"(min(datum.end, {TO}) - datum.at) / ({TO} - {FROM})", "as": "part"},
             {"filter": f"datum.part >= {_LABELLED}"},
         ],
-        "mark": {
-            "type": "text",
-            "align": "left",
-            "baseline": "middle",
-            "dx": 3,
-            "fontSize": 10.5,
-            "color": _LETTERS,
-            "cursor": "pointer",
-            "limit": {"expr": "max(1, datum.part * width - 5)"},
-        },
-        "encoding": {
-            "x": {**x, "field": "at"},
-            "y": quantitative("middle", None, **height),
-            "text": {"field": label, "type": "nominal"},
-            "tooltip": tips,
-        },
     }
 
 
@@ -154,7 +136,7 @@ def _rows(root: _Node, differs: bool) -> list[Spec]:
 
 def _frame(node: _Node, depth: int, start: float, whole: float, most: float | None) -> Spec:
     change = node.value - node.before
-    signed = ("+" if change >= 0 else "−") + fmt.quantity(abs(change), "us") if change else "0"
+    signed = difference(change, "us") if change else "0"
     return {
         "start": start,
         "end": start + node.value,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.bundle.series.columns import Series, rows
+from steelyard.report.charts.beside import beside, keyed, longest
 from steelyard.report.charts.figure import Figure, Panel
-from steelyard.report.charts.kernel.flame import flame
+from steelyard.report.charts.flame import flame
 from steelyard.report.presented.presented import Presented
-from steelyard.report.text_table import Table, difference
+from steelyard.report.table import Column, Row, Table, percent, plain_table, whole
 
 _FUNCTIONS_MAX = 16
 _OPTIONS_MAX = 12
@@ -20,15 +21,15 @@ _FOREIGN = "other"
 _NOT_DRAWN = ("idle", _FOREIGN)
 
 
-def figure(presented: Presented) -> Figure | None:
+def profile(presented: Presented) -> Figure | None:
     """None without a profile."""
     judgement, work = presented.judgement, presented.cost_of
     if not judgement.profile:
         return None
-    by_option: dict[str, list[ProfileRow]] = {}
-    for row in judgement.profile:
-        by_option.setdefault(row.option, []).append(row)
-    shown = [o for o in (judgement.baseline, presented.leading) if o in by_option] or list(by_option)[:1]
+    by_option = Table((), list(map(_row, judgement.profile))).each("option")
+    shown = [o for o in (judgement.baseline, presented.leading) if o and o in by_option] or list(by_option)[
+        :1
+    ]
     kernprof = {f"{option}, as kernprof prints it": _kernprof(by_option[option]) for option in by_option}
     if all(row.us_per_txn is None for row in judgement.profile):
         return _published(kernprof)
@@ -42,7 +43,7 @@ def figure(presented: Presented) -> Figure | None:
         " Idle time is in the tables only, and processes that are no part of the study in each option's"
         " own. Programs built without frame pointers show the function that ran, but not all of its callers.",
         panels=tuple(_panels(shown, presented.series, work)),
-        table=_side_by_side(shown, by_option, work),
+        table=_side_by_side({option: by_option[option] for option in shown}, work),
         layout="tabs",
         open=True,
         numbers="Functions, " + (" and ".join(shown)),
@@ -77,50 +78,40 @@ def _panels(shown: Sequence[str], series: Series, work: str) -> list[Panel]:
     return [Panel(name, title, spec) for name, title, spec in drawn if spec]
 
 
-def _side_by_side(shown: Sequence[str], by_option: dict[str, list[ProfileRow]], work: str) -> Table:
+def _row(row: ProfileRow) -> Row:
+    name = f"{row.function} (kernel)" if row.in_kernel else row.function
+    return {**vars(row), "name": name, "us": row.us_per_txn or 0.0}
+
+
+def _side_by_side(shown: Mapping[str, Table], work: str) -> Table:
     """Functions with the most CPU time under either option, and the difference."""
-    tables = [{(r.role, r.function, r.in_kernel): r for r in by_option[option]} for option in shown]
-    weights: dict[tuple[str, str, bool], float] = {}
-    for table in tables:
-        for key, row in table.items():
-            if row.role == _FOREIGN:
-                continue
-            weights[key] = max(weights.get(key, 0.0), row.us_per_txn or 0.0)
-    most = sorted(weights, key=lambda key: -weights[key])[:_FUNCTIONS_MAX]
-    head = ["function", "role"]
-    for option in shown:
-        head += [f"% of samples, {option}", f"CPU per {work}, {option}"]
-    if len(shown) == 2:
-        head.append("difference")
-    lines: list[tuple[str, ...]] = []
-    for key in most:
-        role, function, in_kernel = key
-        cells = [f"{function} (kernel)" if in_kernel else function, role]
-        values: list[float] = []
-        for table in tables:
-            row = table.get(key)
-            values.append((row.us_per_txn or 0.0) if row else 0.0)
-            cells.append(fmt.significant(100 * row.share) if row else "0")
-            cells.append(fmt.quantity(values[-1], "us") if values[-1] else "0")
-        if len(shown) == 2:
-            cells.append(difference(values[1] - values[0], "us"))
-        lines.append(tuple(cells))
-    return Table(tuple(head), tuple(lines))
+    found = keyed(shown, "role", "function", "in_kernel")
+    times = longest(found)
+    ours = [key for key in times if key[0] != _FOREIGN]
+    most = sorted(ours, key=lambda key: -times[key])[:_FUNCTIONS_MAX]
+    each = (Column("% of samples", "share", percent), Column(f"CPU per {work}", "us", _us))
+    return beside((Column("function", "name"), Column("role")), each, found, most, {"share": 0.0, "us": 0.0})
 
 
-def _kernprof(mine: Sequence[ProfileRow]) -> Table:
+def _us(value: float) -> str:
+    return fmt.quantity(value, "us") if value else "0"
+
+
+def _kernprof(mine: Table) -> Table:
     """Total, user mode as one, and the functions of the kernel, idle among them."""
-    total = sum(row.samples for row in mine)
-    user = sum(row.samples for row in mine if not row.in_kernel)
-    kernel: dict[str, int] = {}
-    for row in mine:
-        if row.in_kernel:
-            kernel[row.function] = kernel.get(row.function, 0) + row.samples
+    in_kernel = mine.where(in_kernel=True).each("function")
+    kernel = {function: sum(part.values("samples")) for function, part in in_kernel.items()}
+    total, user = sum(mine.values("samples")), sum(mine.where(in_kernel=False).values("samples"))
     top = sorted(kernel.items(), key=lambda item: -item[1])[:_TOP]
-    lines = [("TOTAL_SAMPLES", f"{total:,}", ""), ("USER", f"{user:,}", _percent(user, total))]
-    lines += [(name, f"{samples:,}", _percent(samples, total)) for name, samples in top]
-    return Table(("function", "samples", "% of all"), tuple(lines))
+    shares = [("USER", user), *top]
+    return plain_table(
+        ("function", "samples", "% of all"),
+        [
+            ("TOTAL_SAMPLES", whole(total), ""),
+            *((name, whole(samples), _percent(samples, total)) for name, samples in shares),
+        ],
+    )
 
 
-def _percent(part: int, total: int) -> str:
-    return f"{100 * part / total:.1f} %" if total else fmt.MISSING
+def _percent(part: int, total: int) -> str | None:
+    return f"{100 * part / total:.1f} %" if total else None

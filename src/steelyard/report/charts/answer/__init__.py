@@ -1,1 +1,0 @@
-"""Charts of the answer: ratios, effects, costs."""

@@ -1,1 +1,0 @@
-"""Charts of simulated machines: priorities, traces, where a table wins."""

@@ -1,1 +1,0 @@
-"""Charts of the kernel's probes: profile, locks, scheduling."""

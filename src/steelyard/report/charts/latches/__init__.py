@@ -1,1 +1,0 @@
-"""Charts of latches: counters, times, predictions, sleeps."""

@@ -1,1 +1,0 @@
-"""Charts of the load: throughput, latency, clients, gauges."""

@@ -1,1 +1,0 @@
-"""Charts of queries: each by itself, in the order of its time under the baseline."""

@@ -1,0 +1,159 @@
+"""The shapes of charts: each draws columns of a Table. Bars, intervals, a map and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from steelyard.report.charts.domain import ENDS, Domain
+from steelyard.report.charts.figure import Spec
+from steelyard.report.charts.marks import dots, layer, nominal, paint, quantitative, view
+from steelyard.report.presented.palette import Palette
+from steelyard.report.table import Cell, Table, cell_of, text_of
+
+_OWN_LINE: Spec = {"strokeWidth": 2.5, "strokeCap": "round"}
+_INK_LINE: Spec = {"style": "inkline", "strokeWidth": 1.5}
+_NOTE: Spec = {"dx": 5, "style": "ink"}
+_ARROWS = {"x": ("triangle-left", "triangle-right"), "y": ("triangle-down", "triangle-up")}
+
+
+def bars(table: Table, y: Spec, x: Spec, tip: Sequence[str], thick: int, **how: Any) -> Spec:
+    """A bar per row, with the interval of a Cell as a line. how: as `intervals` has it."""
+    return _by_name(table, y, x, tip, {"type": "bar", "height": thick}, **how)
+
+
+def intervals(table: Table, y: Spec, x: Spec, tip: Sequence[str], size: int, **how: Any) -> Spec:
+    """A point per row, with the interval of a Cell as a line.
+
+    y: names, one below the other, px apart; x: their numbers; tip: as `told` has it. look: encodings of the
+    marks; line: look of the intervals; at: a rule at this number; margin: half the width of a band around it.
+    beside: the field that stands to the right of a mark, with the look `note`; above: names stand over marks.
+    """
+    return _by_name(table, y, x, tip, {"type": "point", "filled": True, "size": size, "opacity": 1}, **how)
+
+
+def lines(
+    table: Table,
+    x: Spec,
+    y: Spec,
+    tip: Sequence[str],
+    *,
+    height: int,
+    look: Spec,
+    palette: Palette | None = None,
+    size: int = 0,
+    lines_only: Spec | None = None,
+    points_only: Spec | None = None,
+    behind: Sequence[Spec] = (),
+    **line: Any,
+) -> Spec:
+    """A line per colour and detail, a band where its numbers are Cells, and a point at each value.
+
+    look: encodings of both; size: of the points, 0: seen under the pointer alone; behind: further layers.
+    """
+    rows, shown = told(table, *tip)
+    rows = paint(rows, palette) if palette else rows
+    place: Spec = {"x": x, "y": y, **look}
+    layers = [layer("line", {**place, **(lines_only or {})}, **line)]
+    on = {**place, **(points_only or {}), "tooltip": shown}
+    layers.append(layer("point", on, size=size) if size else dots(place, shown, seen=False))
+    if any(isinstance(row[y["field"]], Cell) for row in rows):
+        rows = spanned(rows, y)
+        band: Spec = {**place, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+        layers = [layer("area", band, opacity=0.18), *layers, *arrows(rows, "y", {**place, "tooltip": shown})]
+    return view(height, [*behind, *layers], rows)
+
+
+def told(table: Table, *names: str) -> tuple[list[Spec], list[Spec]]:
+    """Rows with what stands under the pointer as text, and the encodings that show it.
+
+    names: of columns; `time:.3~s`: of numbers in this format of d3.
+    """
+    rows = [dict(row) for row in table.data]
+    tip: list[Spec] = []
+    for name in names:
+        key, _, form = name.partition(":")
+        column = table.column(key)
+        if form:
+            tip.append(quantitative(key, column.title, format=form))
+            continue
+        as_it_is = all(isinstance(row[key], str | int) for row in rows)
+        if not as_it_is:
+            rows = [{**row, f"{key}_text": text_of(row[key], column.say)} for row in rows]
+        tip.append(nominal(key if as_it_is else f"{key}_text", column.title))
+    return rows, tip
+
+
+def spanned(rows: Sequence[Spec], axis: Spec) -> list[Spec]:
+    """The rows with `low` and `high` of the number that the axis shows, cut to it."""
+    shown = Domain(*axis["scale"]["domain"])
+    ends = [cell_of(row[axis["field"]]).ends for row in rows]
+    return [
+        shown.clip({**row, "low": low, "high": high}) for row, (low, high) in zip(rows, ends, strict=True)
+    ]
+
+
+def arrows(rows: Sequence[Spec], along: Literal["x", "y"], encoding: Spec) -> list[Spec]:
+    """Marks at the edge of the picture for intervals cut there. rows: as `spanned` gave them."""
+    return [
+        layer(
+            "point",
+            {**encoding, along: {**encoding[along], "field": f"cut_{end}"}},
+            only=f"isValid(datum.cut_{end})",
+            size=70,
+            style="ink",
+            shape=shape,
+        )
+        for end, shape in zip(ENDS, _ARROWS[along], strict=True)
+        if any(f"cut_{end}" in row for row in rows)
+    ]
+
+
+def rule(axis: Spec, at: float, along: Literal["x", "y"] = "x", **look: Any) -> Spec:
+    """A line across the picture at a number of this axis."""
+    return layer("rule", {along: {**axis, "field": "at"}}, rows=[{"at": at}], **look)
+
+
+def _by_name(
+    table: Table,
+    y: Spec,
+    x: Spec,
+    tip: Sequence[str],
+    mark: Spec,
+    *,
+    px: int,
+    look: Spec,
+    palette: Palette | None = None,
+    at: float | None = None,
+    margin: float = 0.0,
+    beside: str = "",
+    note: Spec = _NOTE,
+    above: int = 0,
+) -> Spec:
+    rows, shown = told(table, *tip)
+    rows = paint(rows, palette) if palette else rows
+    place: Spec = {"y": y, "x": x, "tooltip": shown}
+    marks = [{"mark": mark, "encoding": {**place, **look}}]
+    layers: list[Spec] = []
+    if margin and at is not None:
+        band: Spec = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
+        layers.append(layer("rect", band, rows=[{"from": at - margin, "to": at + margin}], style="faint"))
+    if at is not None:
+        layers.append(rule(x, at, style="mutedline", strokeDash=[3, 3]))
+    if any(isinstance(row[x["field"]], Cell) for row in rows):
+        rows = spanned(rows, x)
+        # over a bar in ink, beneath a point in its own colour
+        over = mark["type"] == "bar"
+        place |= {} if over else {"color": look["color"]}
+        span = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
+        line = layer("rule", span, **(_INK_LINE if over else _OWN_LINE))
+        marks = [*marks, line] if over else [line, *marks]
+        marks += arrows(rows, "x", place)
+    layers += marks
+    if beside:
+        text: Spec = {"y": y, "x": x, "text": {"field": beside}}
+        layers.append(layer("text", text, align="left", **note))
+    if above:
+        text = {"y": y, "text": {"field": y["field"]}, "x": {"value": 2}}
+        layers.append(layer("text", text, align="left", dy=-above, style="ink"))
+    return view(px, layers, rows)
