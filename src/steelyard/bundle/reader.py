@@ -114,7 +114,12 @@ class Bundle:
         return Place(self.path / "runs")
 
     def columns(self, query: str, given: Mapping[str, Any] | None = None) -> Columns:
-        """The result of a query over views and tables, as numpy arrays by column. given: its parameters."""
+        """The result of a query over the tables, as numpy arrays by column. given: its parameters."""
+        with readable(self.path, self._runs):
+            return columns(self.duckdb.execute(query, given))
+
+    def measured(self, query: str, given: Mapping[str, Any] | None = None) -> Columns:
+        """The same over the views of the analysis (evidence/queries.py), where they have one of the name."""
         with readable(self.path, self._runs):
             return columns(self._measured.execute(query, given))
 

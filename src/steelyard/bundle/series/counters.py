@@ -21,7 +21,7 @@ def counters(bundle: Bundle) -> Columns:
     """At the most clients, medians over runs; a counter that did not grow is left out."""
     if not (names := list(bundle.study.sql_monitors)):
         return {}
-    found = bundle.columns(_COUNTERS, {"monitors": names})
+    found = bundle.measured(_COUNTERS, {"monitors": names})
     declared = {(name, one.name): one for name in names for one in bundle.declared.get(name, ())}
     keys = zip(found["monitor"].tolist(), found["counter"].tolist(), strict=True)
     known = [declared.get(key) for key in keys]

@@ -29,7 +29,7 @@ def latency(bundle: Bundle, runs: Sequence[int]) -> Columns:
         select run, point, histogram from main.latency
         where statement = 'transaction' and list_contains($runs, run)
     """
-    return bundle.columns(_CURVES.format(chosen=chosen, table="latency"), {"runs": list(runs)})
+    return bundle.measured(_CURVES.format(chosen=chosen, table="latency"), {"runs": list(runs)})
 
 
 def latch_times(bundle: Bundle) -> Columns:
@@ -39,4 +39,4 @@ def latch_times(bundle: Bundle) -> Columns:
         select run, point, kind, histogram from (unpivot (from main.latches where hold_histogram is not null)
             on hold_histogram as hold, wait_histogram as wait into name kind value histogram)
     """
-    return bundle.columns(_CURVES.format(chosen=chosen, table="latches"))
+    return bundle.measured(_CURVES.format(chosen=chosen, table="latches"))

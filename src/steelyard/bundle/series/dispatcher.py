@@ -56,12 +56,12 @@ def traced_options(bundle: Bundle) -> list[str]:
 
 def priorities(bundle: Bundle, scaled: str, options: Sequence[str]) -> Columns:
     """Seconds at each priority. scaled: the group of threads that is weighed."""
-    return bundle.columns(_PRIORITIES.format(scaled=scaled, options=_quoted(options)))
+    return bundle.measured(_PRIORITIES.format(scaled=scaled, options=_quoted(options)))
 
 
 def trace(bundle: Bundle, options: Sequence[str]) -> Columns:
     """States of the chosen threads, and reasons for changes of their priority."""
-    return bundle.columns(_TRACE.format(options=_quoted(options)))
+    return bundle.measured(_TRACE.format(options=_quoted(options)))
 
 
 def _quoted(options: Sequence[str]) -> str:

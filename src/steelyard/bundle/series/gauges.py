@@ -54,7 +54,7 @@ def gauges(bundle: Bundle) -> Columns:
     }
     wanted = [(*at, name) for *at, first in charted for name in (first, f"{first}_limit")]
     lists = {name: [row[i] for row in wanted] for i, name in enumerate(("monitors", "entities", "metrics"))}
-    found = bundle.columns(_GAUGES, lists)
+    found = bundle.measured(_GAUGES, lists)
     at = zip(*(found[name].tolist() for name in ("monitor", "entity", "metric")), strict=True)
     metrics = [charted[key] for key in at]
     return {

@@ -103,25 +103,25 @@ _COPIES = f"""
 
 def throughput(bundle: Bundle) -> Columns:
     """Transactions per second over the whole study."""
-    return bundle.columns(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS))
+    return bundle.measured(_THROUGHPUT.format(clock=_CLOCK, points=_POINTS))
 
 
 def cpu(bundle: Bundle) -> Columns:
     """CPU of each role over the whole study, in % of one core."""
-    return bundle.columns(_CPU.format(clock=_CLOCK, points=_POINTS))
+    return bundle.measured(_CPU.format(clock=_CLOCK, points=_POINTS))
 
 
 def statements(bundle: Bundle, runs: Sequence[int]) -> Columns:
     """Statements per second by option, over these runs."""
-    return bundle.columns(_STATEMENTS, {"runs": list(runs)})
+    return bundle.measured(_STATEMENTS, {"runs": list(runs)})
 
 
 def clients(bundle: Bundle, runs: Sequence[int]) -> Columns:
     """Transactions of each client, or the score of each instance of a program (times in ns)."""
     workload = bundle.study.workload
     if not isinstance(workload, ProgramWorkload):
-        return bundle.columns(_CLIENTS, {"runs": list(runs)})
-    found = dict(bundle.columns(_COPIES, {"runs": list(runs)}))
+        return bundle.measured(_CLIENTS, {"runs": list(runs)})
+    found = dict(bundle.measured(_COPIES, {"runs": list(runs)}))
     if scale := time_unit_ns(workload.score_unit):
         found["transactions"] = found["transactions"] * scale
     return found
