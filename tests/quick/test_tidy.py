@@ -134,7 +134,7 @@ ROOMS = {
         cells clocks histograms mean model packed rows samples
         probes source
         described report rulers schedule
-        columns csv_tables text_columns events lines placed
+        captures columns events lines placed tables text_columns
         formats
         derived_study filing merge notices readings registry
         runs table_files tables_of_run

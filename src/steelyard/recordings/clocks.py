@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 DAY_S = 86_400
 EPOCH = date(1970, 1, 1)
@@ -13,9 +14,8 @@ _CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AP]M))?"
 _TIME = re.compile(_CLOCK + r"\s+(.*)")
 _EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*)")
 _ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
-_STAMP = re.compile(
-    r"(.*?)\b(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})[ T]" + _CLOCK + _ZONE
-)
+_DAY = r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})"
+_STAMP = re.compile(rf"(.*?)\b{_DAY}[ T]{_CLOCK}{_ZONE}")
 
 
 def time_of(text: str) -> tuple[date | None, float | None, str]:
@@ -37,7 +37,9 @@ def _second(clock: Sequence[str | None]) -> float:
 
 def day_of(text: str) -> date | None:
     """The day of a banner or a time; None where day and month cannot be distinguished."""
-    parts = [int(part) for part in re.split(r"\D", text) if part]
+    if not re.fullmatch(_DAY, text):
+        return None
+    parts = [int(part) for part in re.split(r"\D", text)]
     try:
         if "-" in text:
             return date(*parts)
@@ -67,3 +69,11 @@ class Clock:
             second += DAY_S
         self.last_s = second
         return second
+
+
+def moment_in(text: str, *formats: str) -> datetime | None:
+    """A time in one of the formats of strptime, months in English; None for any other text."""
+    for one in formats:
+        with suppress(ValueError):
+            return datetime.strptime(" ".join(text.split()), one)
+    return None

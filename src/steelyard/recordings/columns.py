@@ -20,6 +20,7 @@ from steelyard.recordings.source import BANNER, Source
 _KNOWN = re.compile(r"\s*(?:-*procs|kthr)\b|Average:|Moyenne|Durchschn|\s*$|.*RESTART")
 # shares of a row may differ from 100 % by rounding, and by this
 _SLACK = 0.1
+_DECIMAL = re.compile(r"\d+[.,]\d+")
 _ID = re.compile(r"\d+|-")
 _IDS = ("UID", "PID", "TGID", "TID")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
@@ -98,9 +99,9 @@ class Columns:
             else:
                 day, second, rest = time_of(text)
                 cells = rest.split()
-                if not cells:
+                if day is not None and not cells:
                     now.next(now.at_s(heading, day, second))
-                elif found := self._heading(headings, cells):
+                elif cells and (found := self._heading(headings, cells)):
                     heading = found
                     now.headed(heading, second)
                 elif heading is None or not now.row(heading, now.at_s(heading, day, second), cells, comma):
@@ -188,6 +189,9 @@ class _Readings:
             return False
         # all have as many decimals: a number without them is that of another column
         if len({_decimals(cells[i]) for i in heading.rates} - {None}) > 1:
+            return False
+        # what a device is named is no number with decimals
+        if any(_DECIMAL.fullmatch(cells[i]) for i, _ in heading.named):
             return False
         entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
         try:

@@ -92,14 +92,19 @@ def left_out(pattern: str, why: str) -> Rule:
 
 
 def reading(pattern: str, entity: str, once: str = "") -> Rule:
-    """Readings of one thing: each named group is a metric; `t` its time; `of` and words are in its name."""
+    """Readings of one thing: each named group is a metric; `t` its time. entity: with groups and words."""
+    names = re.findall(r"{(\w+)}", entity)
 
     def act(now: Now, found: Found) -> None:
         cells = found.groupdict()
         at_s = exact(cells.pop("t", None) or "0")
-        named = entity.format(of=cells.pop("of", ""), **now.words)
+        named = entity.format(**(now.words | cells))
         # NaN: a latency of no transaction
-        values = {name: exact(cell) for name, cell in cells.items() if cell not in (None, "NaN")}
+        values = {
+            name: exact(cell)
+            for name, cell in cells.items()
+            if cell not in (None, "NaN") and name not in names
+        }
         (now.timed if "t" in found.groupdict() else now.report.samples).add_row(
             at_s, named, list(values), list(values.values())
         )

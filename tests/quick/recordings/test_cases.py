@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from steelyard.bundle.reader import Bundle
@@ -11,6 +12,7 @@ from steelyard.cli.commands import cli
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
 
 CASES = Path(__file__).parent / "cases"
 Series = dict[tuple[str, str], list[tuple[float, float]]]
@@ -200,3 +202,122 @@ def test_a_zone_behind_each_row_of_vmstat() -> None:
     assert (str(report.began), report.seconds) == ("2026-11-24 10:00:00", 2)
     assert figures(report) == {"cpu_busy_vmstat": 50}
     assert series(report)["host", "r"] == [(1, 3), (2, 4)]
+
+
+def test_two_captures_of_lock_stat_are_subtracted() -> None:
+    (row,) = one("lock_stat-two-captures.txt").rows["locks"]
+    assert (row["lock"], row["contended"], row["acquisitions"]) == ("&rq->__lock", 50, 10_000)
+    assert row["wait_total_ns"] == 300_000
+
+
+def test_two_captures_of_spinlocks_are_subtracted() -> None:
+    report = one("mda-spinlocks-two-captures.txt")
+    assert report.rows["latches"] == [
+        {"latch": "default data cache", "gets": 500_000, "misses": 10_000},
+        {"latch": "Kernel->erunqspinlock", "gets": 600_000, "misses": 300},
+    ]
+    assert report.notices == []
+
+
+def test_one_capture_of_spinlocks_is_said_to_count_since_the_start(tmp_path: Path) -> None:
+    whole = (CASES / "mda-spinlocks-two-captures.txt").read_text()
+    place = tmp_path / "once.txt"
+    place.write_text(whole[: whole.index(")") + 2])
+    (report,) = reports_in(Source(place))
+    assert dict(report.notices) == {
+        "counted-since-start": "one capture of monSpinlockActivity: it counts since the start"
+    }
+
+
+def test_json_of_mpstat_is_refused_by_its_name() -> None:
+    with pytest.raises(InputError, match="JSON of mpstat or iostat is not read") as refused:
+        read("mpstat-json.json")
+    assert refused.value.hint == "record its text"
+
+
+def test_the_column_of_samples_of_perf_report() -> None:
+    assert {row["stack"]: row["samples"] for row in one("perf-report-n.txt").rows["profile"]} == {
+        "postgres;hash_search_with_hash_value": 1700,
+        "postgres;finish_task_switch.isra.0_[k]": 850,
+        "qemu-system-aar;copy_page_[k]": 68,
+    }
+
+
+def test_events_of_perf_report_are_not_added_up() -> None:
+    report = one("perf-report-two-events.txt")
+    assert {row["stack"]: row["samples"] for row in report.rows["profile"]} == {
+        "postgres;ExecInitNode": 600, "postgres;memcpy": 200,
+    }  # fmt: skip
+    said = "several events: the profile is of cycles, cache-misses is left out"
+    assert report.notices == [("event-left-out", said)]
+
+
+def test_prstat_prints_100_000_as_a_tenth_of_a_million() -> None:
+    found = series(one("prstat-M.txt"))
+    assert found["1310 dataserver/2", "usr_percent"] == [(0, 100), (1, 90)]
+    assert found["1310 dataserver/2", "sys_percent"] == [(0, 0), (1, 9)]
+    assert found["1310 dataserver/2", "scl"] == [(0, 0), (1, 100_000)]
+
+
+def test_latches_of_statspack() -> None:
+    report = one("statspack-9i.txt", 10)
+    assert report.rows["latches"] == [
+        {"latch": "cache buffers chains", "gets": 122_345_678, "misses": 367_037, "sleeps": 36_700,
+         "wait_ns": 12_000_000_000},
+        {"latch": "library cache", "gets": 1_234_567, "misses": 14_814, "sleeps": 7407,
+         "wait_ns": 3_000_000_000},
+        {"latch": "redo allocation", "gets": 234_567},
+    ]  # fmt: skip
+
+
+def test_sysmon_12_5() -> None:
+    report = one("sysmon-12.5.txt")
+    assert (str(report.began), report.seconds) == ("2003-11-24 10:00:00", 60)
+    assert report.work is not None and report.work.transactions == 6000
+    assert figures(report)["engine_busy_percent"] == 94
+    busy = [v for (entity, name), [(_, v)] in series(report).items() if name == "engine_busy_percent"]
+    assert busy == [98, 90]
+
+
+# one figure that a file states twice is changed by 5 %
+DISAGREE = [
+    ("pgbench-failures-detailed.txt", "processed: 9000", "processed: 9450"),
+    ("pgbench-progress-loop.txt", "tps = 820.0", "tps = 861.0"),
+    ("pgbench-scripts.txt", "average = 4.000", "average = 4.200"),
+    ("pgbench-scripts.txt", " 9010 transactions", " 9460 transactions"),
+    ("sysbench-0.5.txt", "(102.38 per", "(107.50 per"),
+    ("sysbench-0.5.txt", "78.00ms", "82.00ms"),
+    ("go-tpc-two-runs.txt", "Count: 2400", "Count: 2520"),
+    ("go-tpc-two-runs.txt", "tpmTotal: 5400.0", "tpmTotal: 5670.0"),
+    ("benchbase-terminals/tpcc_0.summary.json", '"Measured Requests": 3000', '"Measured Requests": 3150'),
+    ("statspack-9i.txt", "40,000           22.2", "40,000           23.3"),
+    ("sysmon-12.5.txt", "Engine 1                        90.0", "Engine 1                        94.5"),
+    ("sar-u-all-q.txt", "80.00", "84.00"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "old", "new"), DISAGREE, ids=[f"{n}-{o}" for n, o, _ in DISAGREE])
+def test_figures_that_disagree_are_said_and_give_no_throughput(
+    tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    whole = (CASES / name).read_text()
+    assert old in whole
+    place = tmp_path / Path(name).name
+    for text, disagree in ((whole, False), (whole.replace(old, new, 1), True)):
+        place.write_text(text)
+        found = reports_in(Source(place))
+        assert any(code == "does-not-foot" for report in found for code, _ in report.notices) == disagree
+        footing = all(report.work.foots for report in found if report.work)
+        assert footing != disagree or "sar" in name
+
+
+@pytest.mark.parametrize("name", [p.name for p in sorted(CASES.iterdir()) if p.is_file()])
+def test_windows_line_ends_change_nothing(tmp_path: Path, name: str) -> None:
+    if name.startswith("mpstat-json"):
+        pytest.skip("refused")
+    place = tmp_path / name
+    place.write_bytes((CASES / name).read_bytes().replace(b"\n", b"\r\n"))
+    found, plain = reports_in(Source(place)), reports_in(Source(CASES / name))
+    assert [(r.figures, r.work, r.rows, r.began, list(r.samples)) for r in found] == [
+        (r.figures, r.work, r.rows, r.began, list(r.samples)) for r in plain
+    ]

@@ -10,7 +10,7 @@ from steelyard.recordings.source import Line
 
 HEADER = re.compile(
     r"(Server Version|Server Name|Run Date|Sampling Started at|Sampling Ended at|Sample Interval"
-    r"|Sample Mode|Counters Last Cleared):?\s+(\S.*?)\s*"
+    r"|Sample Mode|Counters Last Cleared|Statistics Cleared at|Statistics Sampled at):?\s+(\S.*?)\s*"
 )
 _HEADER_NAME = re.compile(HEADER.pattern.partition(")")[0] + ")")
 _COLUMNS = ("per_sec", "per_xact", "count", "of_total")

@@ -10,15 +10,15 @@ import re
 from datetime import datetime
 
 from steelyard.recordings.cells import number
+from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.rulers import ruled_tables, slug
 from steelyard.recordings.source import Line, Source
 
 TITLE = "ASE sp_monitorconfig: configured resources in use"
 
-_AT = re.compile(r"Usage information at date and time: ([A-Z][a-z]{2}) +(\d+) (\d{4}) +(\d+):(\d\d)([AP]M)")
+_AT = re.compile(r"Usage information at date and time: ([A-Z][a-z]{2} +\d+ \d{4} +\d+:\d\d[AP]M)")
 _DONE = re.compile(r"\(\d+ rows? affected\)|\(return status = 0\)")
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
 def sniff(head: str) -> bool:
@@ -32,7 +32,7 @@ def read(source: Source) -> list[Report]:
     blocks: list[tuple[datetime | None, list[Line]]] = [(None, [])]
     for number_, text in source.lines():
         if found := _AT.search(text):
-            blocks.append((_moment(found), []))
+            blocks.append((moment_in(found[1], "%b %d %Y %I:%M%p"), []))
         elif "Usage information at" in text:
             source.skip(number_, text)
             blocks.append((None, []))
@@ -54,15 +54,6 @@ def read(source: Source) -> list[Report]:
     if len(times) > 1 and report.began:
         report.seconds = (max(times) - report.began).total_seconds()
     return [report]
-
-
-def _moment(found: re.Match[str]) -> datetime | None:
-    month, day, year, hour, minute, half = found.groups()
-    try:
-        of_day = int(hour) % 12 + (12 if half == "PM" else 0)
-        return datetime(int(year), _MONTHS.index(month) + 1, int(day), of_day, int(minute))
-    except ValueError:
-        return None
 
 
 def _resource(report: Report, at_s: float, cells: dict[str, str]) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from steelyard.recordings.cells import number, percentage
+from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.formats.ase._sysmon_layout import HEADER, columns_of, is_heading, may_be_subheading
 from steelyard.recordings.report import Better, Report, Work
 from steelyard.recordings.rulers import is_ruler, slug
@@ -24,14 +24,17 @@ _CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|n/?a|#+)"
 _ROW = re.compile(rf"(\s*)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", re.IGNORECASE)
 _CELLS = re.compile(_CELL, re.IGNORECASE)
 _SENTENCE = re.compile(
-    r"\s*(Your |and IO Polling|Adaptive Server threads are|Throughput \(committed|- |configuration parameter"
-    r"|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
+    r"\s*(Your |and I/?O Polling|Adaptive Server threads are|Throughput \(committed|- "
+    r"|configuration parameter|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
 )
 # the statement cache by itself; the title of the section gives the interval: --- sp_sysmon "00:00:45" ---
 _PART = re.compile(r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\d.]+\s+\d+\s")
 _CALL = re.compile(r'sp_sysmon "(\d\d:\d\d:\d\d)"')
+_TIMES = ("%b %d, %Y %H:%M:%S", "%b %d, %Y %H%M%S")
 _CLOCK = re.compile(r"(\d\d):?(\d\d):?(\d\d)")
 
+# means are rounded to a tenth of a per cent
+_SLACK = 0.005
 # rows that are worth comparing: their path ends so; the figure, and which of two is better
 _RATES: dict[str, tuple[str, Better]] = {
     "procedure_requests": ("procedure_requests_per_s", "neither"),
@@ -78,7 +81,8 @@ class _Sample:
     pool: str = ""
     pool_level: int = 0
     path: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    engines: dict[str, list[tuple[float, ...]]] = field(default_factory=dict[str, list[tuple[float, ...]]])
+    engines: dict[str, list[dict[str, float]]] = field(default_factory=dict[str, list[dict[str, float]]])
+    totals: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 
 
 def _parsed(source: Source, lines: list[Line]) -> list[Report]:
@@ -118,25 +122,14 @@ def _header(now: _Sample, text: str) -> bool:
             return False
         hours, minutes, seconds = map(int, at.groups())
         now.seconds = now.report.seconds = 3600.0 * hours + 60.0 * minutes + seconds
-    elif name == "Sampling Started at":
-        if (began := _moment(value)) is None:
+    elif name in ("Sampling Started at", "Statistics Cleared at"):
+        # 12.5 gives the day by itself
+        day = now.report.facts.get("Run Date", "") if name.startswith("Stat") else ""
+        if (began := moment_in(f"{day} {value}", *_TIMES)) is None:
             return False
         now.report.began = began
     now.report.facts[name] = value
     return True
-
-
-def _moment(text: str) -> datetime | None:
-    """`May 18, 2016 22:21:58`, also without colons; the month in English whatever the locale."""
-    found = re.fullmatch(r"([A-Z][a-z]{2}) +(\d{1,2}), (\d{4}) +(\d\d):?(\d\d):?(\d\d)", text)
-    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    if found is None or found[1] not in months:
-        return None
-    try:
-        hour, minute, second = map(int, found.groups()[3:])
-        return datetime(int(found[3]), months.index(found[1]) + 1, int(found[2]), hour, minute, second)
-    except ValueError:
-        return None
 
 
 def _heading(now: _Sample, text: str) -> bool:
@@ -164,8 +157,10 @@ def _row(now: _Sample, text: str) -> bool:
         return False
     for title, (prefix, names) in _ENGINES.items():
         if now.table.startswith(title):
+            # 12.5 has one column, whose last row gives the mean
+            names = names if now.columns else ("",)
             whole = len(cells) == len(names) and all(cell.endswith("%") for cell in cells)
-            return whole and _engine_row(now, prefix, label, values)
+            return whole and _engine_row(now, prefix, label, names, values)
     while now.path and now.path[-1][0] >= len(found[1]):
         now.path.pop()
     entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
@@ -202,17 +197,25 @@ def _keep(
             now.report.figure(f"{name}_percent", value, "%", "lower")
 
 
-def _engine_row(now: _Sample, prefix: str, label: str, values: list[float | None]) -> bool:
-    known = tuple(value for value in values if value is not None)
+def _engine_row(
+    now: _Sample, prefix: str, label: str, names: tuple[str, ...], values: list[float | None]
+) -> bool:
+    known = {name: value for name, value in zip(names, values, strict=True) if value is not None}
     if len(known) < len(values):
         return False
-    _, names = next(one for one in _ENGINES.values() if one[0] == prefix)
+    if "" in known and (total := re.match(r"Summary Total ([\d.]+) % Average", label)):
+        now.totals[prefix] = (float(total[1]), known[""])
+        return True
     entity = f"{now.pool or 'server'} {label.strip() or 'Average'}"
-    for name, value in zip(names, known, strict=False):
-        now.report.sample(0, entity, f"{prefix}_{name}_percent", value)
+    for name, value in known.items():
+        now.report.sample(0, entity, _share(prefix, name), value)
     if label.startswith(("Engine", "Thread")):
         now.engines.setdefault(prefix, []).append(known)
     return True
+
+
+def _share(prefix: str, name: str) -> str:
+    return "_".join(filter(None, (prefix, name, "percent")))
 
 
 def _subheading(now: _Sample, text: str) -> bool:
@@ -225,6 +228,9 @@ def _subheading(now: _Sample, text: str) -> bool:
     if len(body) > 50 or (re.search(r"\d[\d.,]*\s*%?$", body) and not re.fullmatch(r"Engine \d+", body)):
         return False
     level = len(text) - len(text.lstrip())
+    if body.lower() in _ENGINES:
+        now.table, now.columns, now.path = body.lower(), (), []
+        return True
     if level <= now.pool_level:
         now.pool = ""
     while now.path and now.path[-1][0] >= level:
@@ -234,7 +240,7 @@ def _subheading(now: _Sample, text: str) -> bool:
 
 
 def _is_known_text(text: str) -> bool:
-    return bool(_SENTENCE.match(text)) or bool(re.match(r"\s+[A-Z]?/?[\w/ ]*(P/|Sat |64-bit)", text))
+    return bool(_SENTENCE.match(text)) or bool(re.match(r"\s+[A-Z]?/?[\w/. ]*(P/|Sat |64-bit|32-bit)", text))
 
 
 def _keep_advice(now: _Sample, text: str) -> bool:
@@ -253,16 +259,19 @@ def _close(now: _Sample) -> None:
     """Figures of the engines: means over all of them, and what the threads used by the system's account."""
     report = now.report
     for prefix, rows in now.engines.items():
-        _, names = next(one for one in _ENGINES.values() if one[0] == prefix)
-        for i, name in enumerate(names):
-            column = [row[i] for row in rows if i < len(row)]
-            if not column:
-                continue
-            if prefix != "os_threads":
-                report.figure(f"{prefix}_{name}_percent", sum(column) / len(column), "%")
-            elif name == "user":
-                busy = sum(row[0] + row[1] for row in rows if len(row) > 1)
-                report.figure("os_cpu_of_threads_percent", busy, "%", "lower")
+        if prefix == "os_threads":
+            busy = sum(row["user"] + row["system"] for row in rows)
+            report.figure("os_cpu_of_threads_percent", busy, "%", "lower")
+            continue
+        for name in rows[0]:
+            mean = sum(row[name] for row in rows) / len(rows)
+            report.figure(_share(prefix, name), mean, "%")
+            if prefix in now.totals:
+                total, stated = now.totals[prefix]
+                said = (
+                    f"a mean of {stated:g} % and a total of {total:g} % for {len(rows)} engines of {mean:g} %"
+                )
+                report.foot(said, stated + total, mean * (1 + len(rows)), _SLACK)
     if now.engines:
         report.facts["kernel mode"] = "process" if "engine_busy" in now.engines else "threaded"
     if now.seconds is None:

@@ -1,57 +1,61 @@
-"""`perf script`: each sample with its stack, folded; in constant memory but for the different stacks."""
+"""`perf script`: each sample with its stack, folded. Of several events the first is the profile."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import Found, Lines, Now, known, rule
 
 TITLE = "perf script"
 
-_EVENT = re.compile(r"(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):\s*(.*)")
-_FRAME = re.compile(r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*")
+_EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):\s*(.*)"
+_FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
 _STACKS_MAX = 200_000
 
 
 def sniff(head: str) -> bool:
     """Whether a sample is followed by a frame."""
     lines = itertools.pairwise(head.split("\n"))
-    return any(_EVENT.fullmatch(a.strip()) and _FRAME.fullmatch(b) for a, b in lines)
+    return any(re.fullmatch(_EVENT, a) and re.fullmatch(_FRAME, b) for a, b in lines)
 
 
-def read(source: Source) -> list[Report]:
-    """One report: samples by stack, outermost function first."""
-    report = Report(source.place(source.first))
-    stacks: Counter[tuple[str, str]] = Counter()
-    times: list[float] = []
-    command, frames = "", list[str]()
+def _end(now: Now) -> None:
+    if now.words.get("event") == now.report.facts.get("event") and "command" in now.words:
+        stack = now.words["command"] + now.words["stack"], 0.0
+        now.numbers[stack] = now.numbers.get(stack, 0) + 1
 
-    def flush() -> None:
-        if command:
-            stacks["idle" if command == "swapper" else "", ";".join([command, *reversed(frames)])] += 1
 
-    for number, text in source.lines():
-        if frame := _FRAME.fullmatch(text):
-            if not command:
-                source.skip(number, text)
-                continue
-            kernel = frame[3].startswith("[kernel") or frame[3].endswith(".ko")
-            frames.append(frame[2].replace(";", ":") + ("_[k]" if kernel else ""))
-        elif event := _EVENT.fullmatch(text.strip()):
-            flush()
-            command, frames = event[1].replace(";", ":"), []
-            # of several CPUs: not in order
-            at = float(event[3])
-            times = [min(times[0], at), max(times[1], at)] if times else [at, at]
-            report.facts["event"] = event[4]
-        elif text.strip():
-            source.skip(number, text)
-    flush()
-    for (role, stack), count in stacks.most_common(_STACKS_MAX):
+def _event(now: Now, found: Found) -> None:
+    _end(now)
+    event, n, at_s = found[4], now.numbers, float(found[3])
+    now.words = {"command": found[1].replace(";", ":"), "stack": "", "event": event}
+    if now.report.facts.setdefault("event", event) != event:
+        n[f"samples of {event}"] = n.get(f"samples of {event}", 0) + 1
+    # of several CPUs: not in order
+    n |= {"first": min(at_s, n.get("first", at_s)), "last": max(at_s, n.get("last", at_s))}
+
+
+def _frame(now: Now, found: Found) -> None:
+    kernel = found[3].startswith("[kernel") or found[3].endswith(".ko")
+    frame = found[2].replace(";", ":") + ("_[k]" if kernel else "")
+    # outermost function first
+    now.words["stack"] = f";{frame}" + now.words["stack"]
+
+
+def _close(now: Now) -> None:
+    _end(now)
+    n, report = now.numbers, now.report
+    stacks = {key[0]: int(count) for key, count in n.items() if isinstance(key, tuple)}
+    for stack, count in sorted(stacks.items(), key=lambda item: -item[1])[:_STACKS_MAX]:
+        role = "idle" if stack.partition(";")[0] == "swapper" else ""
         report.row("profile", role=role, stack=stack, samples=count)
-    if times:
-        report.seconds = times[1] - times[0] or None
-    return [report]
+    if left_out := [
+        f"{count:,.0f} {name}" for name, count in n.items() if str(name).startswith("samples of ")
+    ]:
+        text = f"several events: the profile is of {report.facts['event']}; left out: {', '.join(left_out)}"
+        report.notices.append(("event-left-out", text))
+    report.seconds = n.get("last", 0) - n.get("first", 0) or None
+
+
+read = Lines((rule(_FRAME, _frame), rule(_EVENT, _event), known(r"\s*$")), _close)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
 from typing import Any
 
 from steelyard.recordings.cells import exact, number
+from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.rulers import ruled_tables, slug
 from steelyard.recordings.source import Line, Source
@@ -26,11 +28,12 @@ _ANCHORS = re.compile(
     re.MULTILINE,
 )
 _BEGINS = re.compile(r"^(WORKLOAD REPOSITORY report for|STATSPACK .*[Rr]eport for)")
-_SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d)-([A-Za-z]{3})-(\d\d) (\d\d):(\d\d):(\d\d)")
+_SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d)")
 _ELAPSED = re.compile(r"\s*Elapsed:\s+([\d,.]+) \(mins\)")
 _SERVER = re.compile(r"\bDB/Inst: *(\S+)")
 _NOTE = re.compile(r"\s*(->|~~|-----)")
-_MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+# of rates: rounded, and of a time that is rounded to seconds
+_SLACK = 0.01
 _Row = tuple[int, str, dict[str, str]]
 
 
@@ -68,7 +71,7 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
     for number_, text in [*other, *((n, t) for n, t, _ in rows if _SNAP.match(t) or _ELAPSED.match(t))]:
         if server := _SERVER.search(text):
             report.server = server[1]
-        if (snap := _SNAP.match(text)) and (at := _moment(snap)):
+        if (snap := _SNAP.match(text)) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
             ends[snap[1]] = at
         elif found := _ELAPSED.match(text):
             report.seconds = _minutes(found[1])
@@ -101,15 +104,6 @@ def _minutes(text: str) -> float | None:
         return None
 
 
-def _moment(snap: re.Match[str]) -> datetime | None:
-    _, _, day, month, year, *clock = snap.groups()
-    try:
-        hour, minute, second = map(int, clock)
-        return datetime(2000 + int(year), _MONTHS.index(month.upper()) + 1, int(day), hour, minute, second)
-    except ValueError:
-        return None
-
-
 _PIPED_HEADER = re.compile(r"\b(Latch Name|Mutex Type|Statistic)\s*\|")
 
 
@@ -120,7 +114,8 @@ def _known_header(text: str) -> bool:
 
 def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str, str]) -> bool:
     """Adds one row of a table that is known by its columns. Raises ValueError, KeyError."""
-    name = (cells.get("latch_name") or "").strip()
+    # Statspack heads one of its tables otherwise
+    name = (cells.get("latch_name") or cells.get("latch") or "").strip()
     if name and "get_requests" in cells and "misses" in cells:
         counts = {c: _count(cells[k]) for c, k in _BREAKDOWN.items() if k in cells}
         latches.setdefault(name, {}).update({k: v for k, v in counts.items() if v is not None})
@@ -144,8 +139,10 @@ def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str
         report.sample(0, entity, "wait_ms", number(cells.get("wait_time_ms", "")))
         return True
     if "statistic" in cells and "total" in cells:
-        return _statistic(report, cells["statistic"].strip(), _count(cells["total"]))
-    return False
+        per_s = number(cells.get("per_second", ""))
+        return _statistic(report, cells["statistic"].strip(), _count(cells["total"]), per_s)
+    # the rest of a cell that was too long
+    return bool(cells) and not any(list(cells.values())[:-1])
 
 
 _BREAKDOWN = {"gets": "get_requests", "misses": "misses", "sleeps": "sleeps", "spin_gets": "spin_gets"}
@@ -156,13 +153,16 @@ def _count(cell: str) -> int | None:
     return None if found is None else int(found)
 
 
-def _statistic(report: Report, name: str, total: int | None) -> bool:
+def _statistic(report: Report, name: str, total: int | None, per_s: float | None) -> bool:
     if total is None or not name:
         return False
     report.sample(0, name, "count", float(total))
     if name in ("user commits", "user rollbacks"):
-        done = total + (report.work.transactions if report.work else 0)
-        report.work = Work(done, driver=False)
+        work = report.work or Work(0, driver=False)
+        report.work = replace(work, transactions=work.transactions + total)
+        if per_s and report.seconds:
+            said = f"{total:,} {name}, and {per_s:g} per s in {report.seconds:g} s"
+            report.foot(said, per_s * report.seconds, total, _SLACK + 0.05 / per_s)
     if name == "CPU used by this session" and report.seconds:
         report.figure("cpu_used_percent_of_one_cpu", total / report.seconds, "%", "lower")
     return True

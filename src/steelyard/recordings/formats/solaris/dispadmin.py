@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import re
-
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import Found, Lines, Now, has, numbers, rule, word
 
 TITLE = "dispadmin -g (Solaris): a dispatch table"
 
-_RES = re.compile(r"\s*RES\s*=\s*(\d+)\s*")
-_HEADING = re.compile(r"#\s*((?:ts|ia|rt|fx)_quantum\b.*?)\s+PRIORITY LEVEL\s*", re.IGNORECASE)
-_COMMENT = re.compile(r"\s*#\s*([A-Za-z]|$)")
-_ROW = re.compile(r"((?:\s*-?\d+)+)\s*(?:#\s*(\d+))?\s*")
+_RES = r"\s*RES\s*=\s*(?P<res>\d+)\s*"
+_HEADING = r"\s*#\s*(?P<columns>(?i:(?:ts|ia|rt|fx)_quantum\b.*?)\s+(?i:PRIORITY LEVEL))\s*"
 
 
-def sniff(head: str) -> bool:
-    """Whether a resolution and the names of the columns are there."""
-    lines = head.split("\n")
-    return any(_RES.fullmatch(x) for x in lines) and any(_HEADING.fullmatch(x.strip()) for x in lines)
+def _class(now: Now, found: Found) -> None:
+    now.report.facts["class"] = found[0].strip("# ").removesuffix(" Configuration")
 
 
-def read(source: Source) -> list[Report]:
-    """One report: the table's columns by priority level."""
-    report = Report(source.place(source.first))
-    columns: list[str] = []
-    res, level = 0, 0
-    for line, text in source.lines():
-        if found := _RES.fullmatch(text):
-            res = int(found[1])
-            report.facts["RES"] = found[1]
-        elif heading := _HEADING.fullmatch(text.strip()):
-            columns = heading[1].split()
-        elif _COMMENT.match(text):
-            report.facts["class"] = text.strip("# ").removesuffix(" Configuration")
-        elif (row := _ROW.fullmatch(text)) and res and columns:
-            cells = row[1].split()
-            level = int(row[2]) if row[2] else level
-            # -2 is an endless quantum
-            if len(cells) != len(columns) or int(cells[0]) < 0:
-                source.skip(line, text)
-                continue
-            for name, cell in zip(columns, cells, strict=True):
-                quantum = name.endswith("quantum")
-                value = int(cell) * 1000 / res if quantum else float(cell)
-                report.sample(0, f"priority {level}", "quantum_ms" if quantum else name, value)
-            level += 1
-        elif text.strip():
-            source.skip(line, text)
-    return [report]
+def _row(now: Now, found: Found) -> bool | None:
+    columns, cells, n = now.words["columns"].split()[:-2], found[1].split(), now.numbers
+    now.report.facts["RES"] = f"{n['res']:.0f}"
+    level = n["level"] = int(found[2]) if found[2] else n.get("level", -1) + 1
+    # -2 is an endless quantum
+    if len(cells) != len(columns) or int(cells[0]) < 0:
+        return False
+    for name, cell in zip(columns, cells, strict=True):
+        quantum = name.endswith("quantum")
+        value = int(cell) * 1000 / n["res"] if quantum else float(cell)
+        now.report.sample(0, f"priority {level:.0f}", "quantum_ms" if quantum else name, value)
+    return None
+
+
+sniff = has(rf"^{_RES}$", rf"^{_HEADING}$")
+read = Lines(
+    (
+        numbers(_RES),
+        word(_HEADING),
+        rule(r"\s*#\s*(?:[A-Za-z].*)?", _class),
+        rule(r"((?:\s*-?\d+)+)\s*(?:#\s*(\d+))?\s*", _row),
+    )
+)

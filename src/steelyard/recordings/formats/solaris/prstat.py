@@ -1,61 +1,55 @@
-"""`prstat -mL` of Solaris: where each thread spent its time, in percent of it."""
+"""`prstat -mL` of Solaris: where each thread spent its time, in percent of it. A heading begins a reading.
+
+Counts from 1,000 are abbreviated, those from 100,000 as tenths of a million: `.1M`.
+"""
 
 from __future__ import annotations
 
-import re
-
 from steelyard.recordings.cells import abbreviated, exact
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.lines import Found, Lines, Now, has, rule
 
 TITLE = "prstat -mL (Solaris)"
 
-_COLUMNS = ["USR", "SYS", "TRP", "TFL", "DFL", "LCK", "SLP", "LAT", "VCX", "ICX", "SCL", "SIG"]
-_HEADING = re.compile(
-    r"^ *PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/", re.MULTILINE
+_COLUMNS = "USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG"
+_HEADING = rf" *PID USERNAME {_COLUMNS} PROCESS/"
+_CELL = r"(\d[\d.]*[KMG]?|\.\d[KMG]|-)"
+_SHARES = 8
+
+
+def _heading(now: Now, found: Found) -> None:
+    now.numbers["at"] = now.numbers.get("at", -1) + 1
+
+
+def _thread(now: Now, found: Found) -> None:
+    cells = found.groups()[2:14]
+    values = [*map(exact, cells[:_SHARES]), *map(abbreviated, cells[_SHARES:])]
+    for i, (name, value) in enumerate(zip(_COLUMNS.lower().split(), values, strict=True)):
+        metric = name + ("_percent" if i < _SHARES else "")
+        now.report.sample(now.numbers["at"], f"{found[1]} {found[15]}", metric, value)
+
+
+def _total(now: Now, found: Found) -> None:
+    at_s = now.numbers.get("at", 0)
+    now.report.samples.add_row(at_s, "host", ("lwps", "load_1_min"), (exact(found[1]), exact(found[2])))
+
+
+def _close(now: Now) -> None:
+    text = "prstat prints no times: its readings are numbered"
+    now.report.notices.append(("interval-unknown", text))
+
+
+sniff = has(f"^{_HEADING}")
+read = Lines(
+    (
+        rule(f"{_HEADING}.*", _heading),
+        rule(r"Total: \d+ processes, (\d+) lwps, load averages: (N), N, N\s*", _total),
+        # the user may follow its process without a gap
+        rule(
+            rf"\s*(\d+)\s*([A-Za-z_]\S*?)(?:\s+{_CELL})"
+            + rf"\s+{_CELL}" * 11
+            + r"\s+(\S+|[^\s\d]\S*(?: \S+)+)\s*",
+            _thread,
+        ),
+    ),
+    _close,
 )
-_CELL = r"\s*(\d[\d.]*[KMG]?|-)"
-# the user may follow its process without a gap, so may a percentage of 100
-_ROW = re.compile(
-    rf"\s*(\d+)\s*([A-Za-z_]\S*?)(?=\s)(?:\s+{_CELL[3:]})"
-    + rf"\s+{_CELL[3:]}" * 11
-    + r"\s+(\S+|[^\s\d]\S*(?: \S+)+)\s*"
-)
-_TOTAL = re.compile(r"Total: \d+ processes, (\d+) lwps, load averages: ([\d.]+), ([\d.]+), ([\d.]+)\s*")
-
-
-def sniff(head: str) -> bool:
-    """Whether its heading is there."""
-    return bool(_HEADING.search(head))
-
-
-def read(source: Source) -> list[Report]:
-    """One report; a heading begins another reading."""
-    report = Report(source.place(source.first))
-    report.notices.append(("interval-unknown", "prstat prints no times: its readings are numbered"))
-    at = -1
-    for line, text in source.lines():
-        if _HEADING.match(text):
-            at += 1
-        elif total := _TOTAL.fullmatch(text):
-            report.sample(float(max(at, 0)), "host", "lwps", float(total[1]))
-            report.sample(float(max(at, 0)), "host", "load_1_min", float(total[2]))
-        elif (row := _ROW.fullmatch(text)) and at >= 0:
-            if not _thread(report, float(at), row):
-                source.skip(line, text)
-        else:
-            source.skip(line, text)
-    return [report]
-
-
-def _thread(report: Report, at: float, row: re.Match[str]) -> bool:
-    cells = row.groups()[2:14]
-    try:
-        shares = [exact(cell) for cell in cells[:8]]
-        counts = [abbreviated(cell) for cell in cells[8:]]
-    except ValueError:
-        return False
-    entity = f"{row[1]} {row[15]}"
-    for name, value in zip(_COLUMNS, [*shares, *counts], strict=True):
-        report.sample(at, entity, name.lower() + ("_percent" if name in _COLUMNS[:8] else ""), value)
-    return True

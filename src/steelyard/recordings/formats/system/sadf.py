@@ -30,6 +30,8 @@ def read(source: Source) -> list[Report]:
     reports: list[_Host] = []
     try:
         for one in elements:
+            if isinstance(one.get("timestamp", ""), str):
+                raise InputError(f"{source.path}: JSON of mpstat or iostat is not read", "record its text")
             number = elements.array - 1
             while number >= len(reports):
                 reports.append(_Host(Report(source.place(source.first))))

@@ -7,9 +7,9 @@ load point gets the same length.
 from __future__ import annotations
 
 from steelyard.recordings.cells import exact, whole
-from steelyard.recordings.csv_tables import csv_rows
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
+from steelyard.recordings.tables import table_rows
 from steelyard.study.errors import InputError
 
 TITLE = "a table of CSV with the columns clients and per_s"
@@ -27,7 +27,7 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """A report per row, in order of clients. Raises InputError where the table has no row."""
     found: list[Report] = []
-    for line, text, cells in csv_rows(source):
+    for _, line, text, cells in table_rows(source):
         try:
             clients, per_s = whole(cells["clients"]), exact(cells["per_s"])
             if clients < 1 or not per_s >= _SLOWEST_PER_S:
