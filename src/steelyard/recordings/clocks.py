@@ -15,7 +15,7 @@ _TIME = re.compile(_CLOCK + r"\s+(.*)")
 _EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*)")
 _ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
 _DAY = r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})"
-_STAMP = re.compile(rf"(.*?)\b{_DAY}[ T]{_CLOCK}{_ZONE}")
+_STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{_CLOCK}{_ZONE}")
 
 
 def time_of(text: str) -> tuple[date | None, float | None, str]:

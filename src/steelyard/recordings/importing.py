@@ -10,13 +10,13 @@ from pathlib import Path
 
 from steelyard.recordings import Recording, described, filing
 from steelyard.recordings.assemble import assembled
-from steelyard.recordings.model import catalogue
+from steelyard.recordings.model import catalogue, not_found
 from steelyard.recordings.placed import Filed, PlacedRun
 from steelyard.recordings.runs import Progress, Unread, runs_of
 from steelyard.recordings.schedule import Schedule, is_schedule, read_schedule
 from steelyard.recordings.table_files import runs_of_table
 from steelyard.recordings.write import write_recording
-from steelyard.study.errors import InputError, nearest
+from steelyard.study.errors import InputError
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
 
@@ -74,8 +74,7 @@ def _no_progress(path: Path, share: float) -> None:
 def _check_there(arguments: Sequence[str]) -> None:
     for text in arguments:
         if not Path(text).exists():
-            known = nearest(text, catalogue())
-            raise InputError(f"{text}: no such file, and no recording of that name{known}")
+            raise not_found(Path(text))
 
 
 def _one_option(arguments: Sequence[str]) -> list[Filed]:
@@ -105,8 +104,7 @@ def _of_toml(place: Path, progress: Progress) -> Import:
     try:
         raw = toml_of(text_of(place), str(place))
     except FileNotFoundError:
-        known = nearest(str(place), catalogue())
-        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
+        raise not_found(place) from None
     if not is_schedule(raw):
         return Import(described.read(place), place.stem, (), {})
     schedule = read_schedule(place)

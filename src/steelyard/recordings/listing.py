@@ -13,6 +13,8 @@ from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.registry import known_formats
 
 _LINES_SHOWN = 10
+# notices that an import prints
+_SAID = ("does-not-foot", "run-cut-off", "event-left-out", "left-out")
 
 
 def lines_of_formats() -> Iterator[str]:
@@ -25,9 +27,13 @@ def lines_of_formats() -> Iterator[str]:
 
 
 def lines_of_import(found: Import) -> Iterator[str]:
-    """A line per run, in order of option and block; then the lines that were not understood."""
+    """A line per run, in order of option and block; figures that disagree, and lines not understood."""
     for run in found.runs:
         yield _run(run)
+    for report in (report for run in found.runs for report in run.reports):
+        for code, text in dict.fromkeys(report.notices):
+            if code in _SAID:
+                yield f"{printable(report.place)}: {printable(text)}"
     for file, skipped in found.unread.items():
         if text := cut_off(printable(file), skipped):
             yield text

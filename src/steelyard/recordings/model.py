@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -16,6 +16,9 @@ from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.validation_errors import explain
 
 _EXAMPLE = "steelyard import --example-table prints one that works"
+
+
+Model = TypeVar("Model", bound=Strict)
 
 
 class Throughput(Strict):
@@ -134,18 +137,28 @@ def questions() -> Iterator[tuple[str, str]]:
         yield name, str(raw.get("study", raw)["question"])
 
 
-def read_recording(place: Path) -> TableRecording:
-    """The recording that a file describes. Raises InputError."""
+def validated(model: type[Model], place: Path, hint: str) -> Model:
+    """What a TOML file says by a model. Raises InputError at the line of a wrong key, FileNotFoundError."""
+    text = text_of(place)
     try:
-        text = text_of(place)
-    except FileNotFoundError:
-        known = nearest(str(place), catalogue())
-        raise InputError(f"{place}: no such file, and no recording of that name{known}") from None
-    raw = toml_of(text, str(place))
-    try:
-        return TableRecording.model_validate(raw)
+        return model.model_validate(toml_of(text, str(place)))
     except ValidationError as error:
         first = error.errors()[0]
         line = line_of(text, first["loc"]) or 1
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", _EXAMPLE) from None
+        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", hint) from None
+
+
+def not_found(place: Path) -> InputError:
+    """For a file that is not there: perhaps it is the name of a recording."""
+    return InputError(
+        f"{place}: no such file, and no recording of that name{nearest(str(place), catalogue())}"
+    )
+
+
+def read_recording(place: Path) -> TableRecording:
+    """The recording that a file describes. Raises InputError."""
+    try:
+        return validated(TableRecording, place, _EXAMPLE)
+    except FileNotFoundError:
+        raise not_found(place) from None

@@ -74,10 +74,14 @@ def _of_group(option: str, group: Sequence[tuple[Filed, list[Report]]]) -> list[
     block = group[0][0].block or 0
     if not drivers:
         return _without_driver(option, block, others)
-    columns: dict[str, list[list[Report]]] = {}
-    for report in drivers:
-        columns.setdefault(report.format, []).append([report])
-    split = {name: _occurrences([r for found in column for r in found]) for name, column in columns.items()}
+    formats = dict.fromkeys(report.format for report in drivers)
+    for _, report in others:
+        if report.format in formats:
+            # no monitor of the other runs: its readings are not theirs
+            line = report.place.rpartition(":")[2]
+            text = f"the run from line {line} on has no count of its work: left out"
+            drivers[0].notices.append(("run-cut-off", text))
+    split = {name: _occurrences([r for r in drivers if r.format == name]) for name in formats}
     number = {len(found) for found in split.values()}
     if len(number) > 1:
         counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
@@ -92,7 +96,7 @@ def _of_group(option: str, group: Sequence[tuple[Filed, list[Report]]]) -> list[
         if all(len(found[i]) == 1 for found in split.values()):
             known = _one_point([report for _, found in known for report in found])
         runs.append(PlacedRun(option, block if i == 0 else 0, known, []))
-    _attach(runs, [report for _, report in others])
+    _attach(runs, [report for _, report in others if report.format not in formats])
     return runs
 
 

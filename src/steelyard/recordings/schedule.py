@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from steelyard.study.errors import InputError
+from steelyard.recordings.model import validated
 from steelyard.study.key_types import Form, KeyName, Label, Strict, StudyName
-from steelyard.study.source import line_of, text_of, toml_of
-from steelyard.study.validation_errors import explain
 
 _EXAMPLE = "steelyard import --example prints one to start from"
 
@@ -138,15 +136,7 @@ def is_schedule(raw: dict[str, Any]) -> bool:
 
 def read_schedule(place: Path) -> Schedule:
     """The schedule in a file. Raises InputError, FileNotFoundError."""
-    text = text_of(place)
-    raw = toml_of(text, str(place))
-    try:
-        return Schedule.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        line = line_of(text, first["loc"]) or 1
-        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", _EXAMPLE) from None
+    return validated(Schedule, place, _EXAMPLE)
 
 
 EXAMPLE = """\

@@ -101,36 +101,19 @@ class Source:
 
     def head(self) -> str:
         """The first lines, for `sniff`. Raises InputError."""
-        found: list[str] = []
-        length = 0
-        for _, text in self._numbered():
-            found.append(text)
-            length += len(text) + 1
-            if length > HEAD_CHARACTERS:
-                break
-        return "\n".join(found)
+        return "\n".join(text for _, text in _until(self._numbered(), HEAD_CHARACTERS)[0])
 
     def text(self, most_bytes: int = _SECTIONS_BYTES) -> str:
         """All of it. Raises InputError beyond most_bytes."""
-        found: list[str] = []
-        length = 0
-        for _, text in self.lines():
-            found.append(text)
-            length += len(text) + 1
-            if length > most_bytes:
-                raise InputError(f"{self.path}: longer than {most_bytes:,} bytes")
-        return "\n".join(found)
+        lines, whole = _until(self.lines(), most_bytes)
+        if not whole:
+            raise InputError(f"{self.path}: longer than {most_bytes:,} bytes")
+        return "\n".join(text for _, text in lines)
 
     def short(self) -> list[Line] | None:
         """All lines; None of a file that is too long to be held. Raises InputError."""
-        found: list[Line] = []
-        length = 0
-        for line in self._numbered():
-            found.append(line)
-            length += len(line[1]) + 1
-            if length > _SECTIONS_BYTES:
-                return None
-        return found
+        lines, whole = _until(self._numbered(), _SECTIONS_BYTES)
+        return lines if whole else None
 
     def skip(self, number: int, text: str) -> None:
         """Reports a line that is not understood; blank lines and rulers are no such lines."""
@@ -178,6 +161,17 @@ class Source:
             for title, lines in parts
             if any(text.strip() for _, text in lines)
         ]
+
+
+def _until(lines: Iterator[Line], most: int) -> tuple[list[Line], bool]:
+    """The first lines, and whether they are all: the last one passes so many characters."""
+    found: list[Line] = []
+    for line in lines:
+        found.append(line)
+        most -= len(line[1]) + 1
+        if most < 0:
+            return found, False
+    return found, True
 
 
 def share_read(path: Path) -> Callable[[], float]:

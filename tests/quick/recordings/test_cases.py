@@ -321,3 +321,17 @@ def test_windows_line_ends_change_nothing(tmp_path: Path, name: str) -> None:
     assert [(r.figures, r.work, r.rows, r.began, list(r.samples)) for r in found] == [
         (r.figures, r.work, r.rows, r.began, list(r.samples)) for r in plain
     ]
+
+
+def test_a_run_that_was_cut_off_gives_its_readings_to_no_other(tmp_path: Path) -> None:
+    whole = (CASES / "pgbench-progress-loop.txt").read_text()
+    first, second = whole.index("transaction type"), whole.index("pgbench (16.4)", 5)
+    place = tmp_path / "cut-off.txt"
+    place.write_text(whole[:first] + whole[second:])
+    cut, run = reports_in(Source(place))
+    assert [v for _, v in series(cut)["pgbench", "tps"]] == [100, 110]
+    assert [code for code, _ in cut.notices] == ["summary-missing"]
+    assert [v for _, v in series(run)["pgbench", "tps"]] == [800, 840, 820]
+    said = CliRunner().invoke(cli, ["import", str(place), "--dry-run"]).stdout
+    assert "clients 16, 2,460 done" in said
+    assert "the run from line 1 on has no count of its work: left out" in said

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
@@ -24,9 +27,7 @@ _EVENTS = """
 """
 
 
-def sniff(head: str) -> bool:
-    """Whether its heading is there."""
-    return head.startswith(_HEADING)
+sniff = has(rf"\A{re.escape(_HEADING)}")
 
 
 def read(source: Source) -> list[Report]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
@@ -11,10 +12,7 @@ TITLE = "JMeter: JTL as CSV"
 _NEEDED = ("timeStamp", "elapsed")
 
 
-def sniff(head: str) -> bool:
-    """Whether the first line names the columns of a JTL."""
-    columns = head.partition("\n")[0].strip().split(",")
-    return all(name in columns for name in _NEEDED) and ("label" in columns or "success" in columns)
+sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")))
 
 
 def read(source: Source) -> list[Report]:

@@ -8,17 +8,14 @@ from datetime import datetime
 from typing import Any, cast
 
 from steelyard.recordings.histograms import encoded, leading
+from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 
 TITLE = "k6 --out json"
 
 
-def sniff(head: str) -> bool:
-    """Whether the first line is a point or the declaration of a metric."""
-    first = head.lstrip().partition("\n")[0]
-    return first.startswith("{") and '"metric"' in first and ('"type":"Point"' in first.replace(" ", "")
-        or '"type":"Metric"' in first.replace(" ", ""))  # fmt: skip
+sniff = has(r'\A\s*\{.*"type": ?"(?:Point|Metric)"', r'\A\s*\{.*"metric"')
 
 
 def read(source: Source) -> list[Report]:

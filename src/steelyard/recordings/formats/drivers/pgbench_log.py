@@ -106,7 +106,7 @@ def _interval(now: Now, found: Found) -> bool | None:
     counts = {"done": done, "failed": failed, "us": cells[2], "skipped": sum(cells[10:11])}
     for name, value in counts.items():
         n[name] = n.get(name, 0) + value
-        if len(n) <= 4 * _SECONDS_MAX:
+        if name in ("done", "failed") and len(n) <= 2 * _SECONDS_MAX:
             n[name, at_s] = n.get((name, at_s), 0) + value
     values = {"transactions": done} | dict(zip(("skipped", "retried", "retries"), cells[10:13], strict=False))
     for name, i in (("latency", 2), ("lag", 6)):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any
 
 from steelyard.recordings.cells import exact, number
@@ -34,6 +34,9 @@ _SERVER = re.compile(r"\bDB/Inst: *(\S+)")
 _NOTE = re.compile(r"\s*(->|~~|-----)")
 # of rates: rounded, and of a time that is rounded to seconds
 _SLACK = 0.01
+_BREAK = re.compile(r"</?(?:tr|table|h\d|p|br|title|body)\b[^>]*>", re.IGNORECASE)
+_TABLE = re.compile(r"<table\b", re.IGNORECASE)
+_CELL, _TAG = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE), re.compile(r"<[^>]*>")
 _Row = tuple[int, str, dict[str, str]]
 
 
@@ -45,33 +48,39 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """One report per AWR or Statspack report."""
     if re.search(r"<html|<table", source.head(), re.IGNORECASE):
-        parser = _Tables()
-        parser.feed(source.text())
-        return [_report(source, source.first, parser.found, parser.texts)]
+        lines = list(_of_html(source.text(), source.first))
+        return [_report(source, source.first, [], lines)]
     parts: list[list[Line]] = [[]]
     for line in source.lines():
         if _BEGINS.match(line[1]) and parts[-1]:
             parts.append([])
         parts[-1].append(line)
     found: list[Report] = []
-    for lines in parts:
+    for lines in filter(None, parts):
         other: list[Line] = []
         rows = [row for table in ruled_tables(lines, other) for row in table.rows]
-        piped = list(_piped(other))
-        taken = {number_ for number_, _, _ in piped}
-        if lines:
-            rest = sorted(line for line in other if line[0] not in taken)
-            found.append(_report(source, lines[0][0], [*rows, *piped], rest))
+        found.append(_report(source, lines[0][0], rows, sorted(other)))
     return found
+
+
+def _of_html(text: str, number_: int) -> Iterator[Line]:
+    """A page as lines, its cells divided by `|`; a blank line before each table."""
+    for part in _BREAK.split(_TABLE.sub(r"\f\g<0>", text)):
+        flat = unescape(_TAG.sub("", _CELL.sub("|", part)))
+        if flat.strip() or "\f" in part:
+            yield number_, " ".join(flat.split()) + "|" * ("|" in flat)
+        number_ += part.count("\n")
 
 
 def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> Report:
     report = Report(source.place(first))
     ends: dict[str, datetime] = {}
-    for number_, text in [*other, *((n, t) for n, t, _ in rows if _SNAP.match(t) or _ELAPSED.match(t))]:
+    rows += _piped(other)
+    taken = {(number_, text) for number_, text, _ in rows if not _is_time(text)}
+    for number_, text in sorted({*other, *((n, t) for n, t, _ in rows)} - taken):
         if server := _SERVER.search(text):
             report.server = server[1]
-        if (snap := _SNAP.match(text)) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
+        if (snap := _SNAP.match(text.replace("|", " "))) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
             ends[snap[1]] = at
         elif found := _ELAPSED.match(text):
             report.seconds = _minutes(found[1])
@@ -84,7 +93,7 @@ def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> 
         report.seconds = (ends["End"] - ends["Begin"]).total_seconds()
     latches: dict[str, dict[str, Any]] = {}
     for number_, text, cells in rows:
-        if _SNAP.match(text) or _ELAPSED.match(text) or _known_header(text):
+        if _is_time(text) or _known_header(text):
             continue
         try:
             known = _take(report, latches, cells)
@@ -107,8 +116,12 @@ def _minutes(text: str) -> float | None:
 _PIPED_HEADER = re.compile(r"\b(Latch Name|Mutex Type|Statistic)\s*\|")
 
 
+def _is_time(text: str) -> bool:
+    return bool(_SNAP.match(text) or _ELAPSED.match(text))
+
+
 def _known_header(text: str) -> bool:
-    known = text.lstrip().startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
+    known = text.lstrip(" |").startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
     return known or bool(_PIPED_HEADER.search(text))
 
 
@@ -182,53 +195,3 @@ def _piped(lines: list[Line]) -> Iterator[_Row]:
             columns = [slug(cell) for cell in [cells[0].rpartition(": ")[2], *cells[1:]]]
         elif len(cells) == len(columns):
             yield number_, text, dict(zip(columns, cells, strict=True))
-
-
-class _Tables(HTMLParser):
-    """Rows of the tables of a page, and the texts outside of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[_Row] = []
-        self.texts: list[Line] = []
-        self._columns: list[str] = []
-        self._cells: list[str] = []
-        self._heads = False
-        self._in_cell = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
-            self._columns = []
-        elif tag == "tr":
-            self._cells, self._heads = [], False
-        elif tag in ("td", "th"):
-            self._cells.append("")
-            self._in_cell, self._heads = True, self._heads or tag == "th"
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
-            self._in_cell = False
-        elif tag == "tr" and self._cells:
-            self._row()
-
-    def handle_data(self, data: str) -> None:
-        if self._in_cell and self._cells:
-            self._cells[-1] += data
-        elif data.strip():
-            self.texts.append((self.getpos()[0], data))
-
-    def _row(self) -> None:
-        cells = [cell.strip() for cell in self._cells]
-        text = "  ".join(cells)
-        self._cells = []
-        if self._heads:
-            self._columns = [slug(cell) for cell in cells]
-        elif self._columns[:3] == ["", "snap_id", "snap_time"] or cells[0].rstrip(":") in _SNAP_ROWS:
-            self.texts.append((self.getpos()[0], text))
-        elif len(cells) == len(self._columns):
-            self.found.append((self.getpos()[0], text, dict(zip(self._columns, cells, strict=True))))
-        else:
-            self.texts.append((self.getpos()[0], text))
-
-
-_SNAP_ROWS = ("Begin Snap", "End Snap", "Elapsed", "DB Time")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from steelyard.recordings.formats.system._json_elements import JsonElements
+from steelyard.recordings.lines import has
 from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -19,9 +20,7 @@ _NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost
 Json = dict[str, Any]
 
 
-def sniff(head: str) -> bool:
-    """Whether it is an object of sysstat."""
-    return head.lstrip()[:1] == "{" and '"sysstat"' in head[:200]
+sniff = has(r'\A\s*\{[\s\S]{0,200}?"sysstat"')
 
 
 def read(source: Source) -> list[Report]:

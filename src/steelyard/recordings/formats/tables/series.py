@@ -7,6 +7,7 @@ load point gets the same length.
 from __future__ import annotations
 
 from steelyard.recordings.cells import exact, whole
+from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import table_rows
@@ -14,14 +15,11 @@ from steelyard.study.errors import InputError
 
 TITLE = "a table of CSV with the columns clients and per_s"
 
-_COLUMNS = {"clients", "per_s"}
 _LENGTH_S = 100.0
 _SLOWEST_PER_S = 1e-9
 
 
-def sniff(head: str) -> bool:
-    """Whether the first line names both columns."""
-    return {cell.strip('" ') for cell in head.partition("\n")[0].split(",")} >= _COLUMNS
+sniff = has(*(rf'\A(?:.*,)?"? ?{name} ?"?(?:,|\s*$)' for name in ("clients", "per_s")))
 
 
 def read(source: Source) -> list[Report]:
