@@ -232,8 +232,8 @@ def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleCompari
     assert "default-src 'none'" in page
     for one in found:
         for metric in one.metrics:
-            for row in bundles.rows(one, metric):
-                assert all(f">{cell}</td>" in page for cell in (row.here, row.there, row.ratio))
+            for row in bundles.compared(one, metric).rows:
+                assert all(f">{cell}</td>" in page for cell in row[3:6])
     assert page.count('<svg class="interval"') == 24
     assert "corrected for 24 tests (Holm)" in page
     assert "the runs of the two bundles were not interleaved" in page
@@ -247,16 +247,17 @@ def test_the_page_takes_hostile_names_as_text(found: list[BundleComparison]) -> 
 def test_where_there_is_no_interval_none_is_drawn(found: list[BundleComparison]) -> None:
     wide = replace(found[0].comparisons[0], ratio=6.41, low=0.5, high=82.0)
     one = replace(found[0], comparisons=(wide, *found[0].comparisons[1:]))
-    rows = bundles.rows(one, one.metrics[0])
-    assert rows[0].ratio == "6.41 [no interval]"
-    assert [bar.low == bar.ratio == bar.high for bar in bars(rows)] == [True] + [False] * (len(rows) - 1)
+    table = bundles.compared(one, one.metrics[0])
+    assert table.rows[0][5] == "6.41 [no interval]"
+    only_first = [True] + [False] * (len(table.rows) - 1)
+    assert [bar.low == bar.ratio == bar.high for bar in bars(table)] == only_first
 
 
 def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparison]) -> None:
     endless = replace(found[0].comparisons[0], low=0.0, high=float("inf"))
     one = replace(found[0], comparisons=(endless, *found[0].comparisons[1:]))
     for metric in one.metrics:
-        for bar in bars(bundles.rows(one, metric)):
+        for bar in bars(bundles.compared(one, metric)):
             assert 0 <= bar.low <= bar.ratio <= bar.high <= 180
             assert 0 < bar.one < 180
 

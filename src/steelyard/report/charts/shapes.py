@@ -139,7 +139,8 @@ def _by_name(
         band: Spec = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
         layers.append(layer("rect", band, rows=[{"from": at - margin, "to": at + margin}], style="faint"))
     if at is not None:
-        layers.append(rule(x, at, style="mutedline", strokeDash=[3, 3]))
+        dashes = [1, 0] if mark["type"] == "bar" else [3, 3]
+        layers.append(rule(x, at, style="mutedline", strokeDash=dashes))
     if any(isinstance(row[x["field"]], Cell) for row in rows):
         rows = spanned(rows, x)
         # over a bar in ink, beneath a point in its own colour

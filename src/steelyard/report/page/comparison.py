@@ -18,7 +18,6 @@ from steelyard.report.presented.headings import heading
 from steelyard.report.presented.marks import WORDS
 from steelyard.report.table import Table
 from steelyard.report.tables import bundles
-from steelyard.report.tables.bundles import Row
 
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture
@@ -68,9 +67,9 @@ def counted(found: BundleComparison) -> str:
     return fmt.listed(parts) if parts else "no option and load point in both"
 
 
-def bars(rows: Sequence[Row]) -> list[Bar]:
+def bars(table: Table) -> list[Bar]:
     """One per row, on a logarithmic axis that all of them share."""
-    items = [row.comparison for row in rows]
+    items = table.values("comparison")
     near = [(item.ratio / _FARTHEST, item.ratio * _FARTHEST) for item in items]
     ends = [
         (item.ratio,) * 3
@@ -88,13 +87,9 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     return [Bar(at(left), at(ratio), at(right), at(1.0)) for left, ratio, right in ends]
 
 
-def _tables(found: BundleComparison) -> list[tuple[Metric, str, tuple[str, ...], list[tuple[Row, Bar]]]]:
-    tables: list[tuple[Metric, str, tuple[str, ...], list[tuple[Row, Bar]]]] = []
-    for metric in found.metrics:
-        mine = bundles.rows(found, metric)
-        rows = list(zip(mine, bars(mine), strict=True))
-        tables.append((metric, heading(metric), bundles.head(found), rows))
-    return tables
+def _tables(found: BundleComparison) -> list[tuple[Metric, str, Table, list[Bar]]]:
+    tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
+    return [(metric, heading(metric), table, bars(table)) for metric, table in tables]
 
 
 def _counted(found: BundleComparison) -> list[tuple[str, Table]]:

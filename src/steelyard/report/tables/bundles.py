@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Comparison, Estimate, Metric
+from steelyard.analysis.judgement.results import Metric
 from steelyard.report.presented.marks import MARKS, marks_mean
-from steelyard.report.table import Cell, Table, plain_table
+from steelyard.report.table import Cell, Column, Table, plain_table, ratio_of
 
 
-@dataclass(frozen=True)
-class Row:
-    """One option at one number of clients. here, there: its level in each bundle, with its interval."""
-
-    comparison: Comparison
-    option: str
-    clients: str
-    here: str
-    there: str
-    ratio: str
-    p_value: str
-    runs: str
-
-    @property
-    def mark(self) -> str:
-        """The outcome as one sign."""
-        return MARKS[self.comparison.standing]
-
-
-def head(found: BundleComparison) -> tuple[str, ...]:
-    """Headings of the columns after the mark."""
-    return ("option", found.points_are, "here", "there", "ratio", "p, corrected", "n")
-
-
-def rows(found: BundleComparison, metric: Metric) -> list[Row]:
-    """The rows of one metric."""
+def compared(found: BundleComparison, metric: Metric) -> Table:
+    """One option at one number of clients per row: its level in each bundle, and how they compare."""
     every = zip(found.comparisons, found.levels_here, found.levels_there, strict=True)
-    return [_row(metric, *row) for row in every if row[0].metric == metric.name]
+    columns = (
+        Column("", "mark"),
+        Column("option"),
+        Column(found.points_are, "clients"),
+        *map(Column, ("here", "there", "ratio")),
+        Column("p, corrected", "p_value", fmt.probability),
+        Column("n", "blocks"),
+    )
+    rows = [
+        {
+            **vars(item),
+            "comparison": item,
+            "mark": MARKS[item.standing],
+            "here": Cell(here.value, unit=metric.unit),
+            "there": Cell(there.value, unit=metric.unit),
+            "ratio": ratio_of(item),
+        }
+        for item, here, there in every
+        if item.metric == metric.name
+    ]
+    return Table(columns, rows)
 
 
 def counted(found: BundleComparison, metric: Metric) -> Table:
@@ -69,16 +63,3 @@ def unlike(found: BundleComparison) -> list[tuple[str, tuple[str, ...]]]:
     """What the two bundles compare, and in what their work differs; without what is empty."""
     every = [("compared", found.differences), ("different work", found.unlike_work)]
     return [(what, texts) for what, texts in every if texts]
-
-
-def _row(metric: Metric, item: Comparison, here: Estimate, there: Estimate) -> Row:
-    return Row(
-        comparison=item,
-        option=item.option,
-        clients=str(item.clients),
-        here=fmt.quantity(here.value, metric.unit),
-        there=fmt.quantity(there.value, metric.unit),
-        ratio=fmt.ratio(item.ratio, item.low, item.high),
-        p_value=fmt.probability(item.p_value),
-        runs=str(item.blocks),
-    )

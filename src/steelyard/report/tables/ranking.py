@@ -3,96 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.report.presented.headings import heading, work_over_points
 from steelyard.report.presented.presented import Presented
-from steelyard.report.presented.ranking import Row
-from steelyard.report.table import Table, plain_table
-
-_Pair = tuple[Metric, Estimate | None]
+from steelyard.report.table import Column, Table, ratio_of
 
 
 def table(presented: Presented) -> Table:
     """For a page: every headline metric in a column of its own."""
-    roles = presented.headlines
-    head = ["option"]
+    roles, over = presented.headlines, presented.about.over(", ")
+    columns = [Column("option", "label")]
     if roles.work:
-        head.append(f"{work_over_points(roles.work, presented.about)} [95 % interval]")
-        head += ["ratio to the baseline"] if presented.compared and not roles.latency else []
-    over = presented.about.over(", ")
-    if roles.cpu:
-        head.append(f"{heading(roles.cpu)}{over}")
-    head += [f"{name}{over}" for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]
-    if roles.latency and presented.compared:
-        head.append(f"ratio of {roles.latency.title} to the baseline")
-    return plain_table(head, (_cells(presented, row) for row in presented.ranking))
-
-
-def _cells(presented: Presented, row: Row) -> tuple[str, ...]:
-    roles = presented.headlines
-    pairs = _measured((roles.cpu, row.cpu), (roles.p50, row.p50), (roles.p99, row.p99))
-    return (
-        row.label,
-        *([_work(roles.work, row.work, fmt.interval)] if roles.work else []),
-        *([_ratio(row)] if presented.compared and roles.work and not roles.latency else []),
-        *(fmt.quantity(fit.value, metric.unit) if fit else fmt.MISSING for metric, fit in pairs),
-        *([_ratio(row)] if presented.compared and roles.latency else []),
-    )
+        title = f"{work_over_points(roles.work, presented.about)} [95 % interval]"
+        columns.append(Column(title, "work", partial(_work, roles.work, fmt.interval)))
+    measured = {"cpu": heading(roles.cpu) if roles.cpu else "", "p50": "p50", "p99": "p99"}
+    for role, title in measured.items():
+        if metric := getattr(roles, role):
+            columns.append(Column(f"{title}{over}", role, partial(_quantity, metric)))
+    of = f"ratio of {roles.latency.title} to the baseline" if roles.latency else "ratio to the baseline"
+    return _with_ratio(presented, columns, of)
 
 
 def short_table(presented: Presented) -> Table:
     """For 80 columns: rounded to thousands, both latencies in one column."""
     roles = presented.headlines
-    head = ["option"]
+    columns = [Column("option", "label")]
     if roles.work:
-        head.append(work_over_points(roles.work, presented.about, short=True))
-        head += ["ratio"] if presented.compared and not roles.latency else []
+        title = work_over_points(roles.work, presented.about, short=True)
+        columns.append(Column(title, "work", partial(_work, roles.work, fmt.thousands)))
     if roles.cpu:
-        head.append(f"CPU/{roles.cpu.unit.partition('/')[2]}")
-    if tails := [name for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric]:
-        head.append("/".join(tails))
-    if roles.latency and presented.compared:
-        head.append(f"ratio of {roles.latency.title.rpartition(' ')[2]}")
-    return plain_table(head, (_short_cells(presented, row) for row in presented.ranking))
+        per = roles.cpu.unit.partition("/")[2]
+        columns.append(Column(f"CPU/{per}", "cpu", partial(_quantity, roles.cpu)))
+    tails = {name: metric for name, metric in (("p50", roles.p50), ("p99", roles.p99)) if metric}
+    if tails:
+        columns.append(Column("/".join(tails), "tails", partial(_side_by_side, list(tails.values()))))
+    return _with_ratio(
+        presented, columns, f"ratio of {roles.latency.title.rpartition(' ')[2]}" if roles.latency else "ratio"
+    )
 
 
-def _short_cells(presented: Presented, row: Row) -> tuple[str, ...]:
+def _with_ratio(presented: Presented, columns: list[Column], title: str) -> Table:
+    """With the ratio to the baseline after the metric that it is of."""
     roles = presented.headlines
-    cells = [row.label]
-    if roles.work:
-        cells.append(_work(roles.work, row.work, fmt.thousands))
-        cells += [_ratio(row)] if presented.compared and not roles.latency else []
-    if roles.cpu:
-        cells.append(fmt.quantity(row.cpu.value, roles.cpu.unit) if row.cpu else fmt.MISSING)
-    if tails := _measured((roles.p50, row.p50), (roles.p99, row.p99)):
-        cells.append(_side_by_side(tails))
-    cells += [_ratio(row)] if presented.compared and roles.latency else []
-    return tuple(cells)
+    if presented.compared and (roles.latency or roles.work):
+        columns.insert(len(columns) if roles.latency else 2, Column(title, "ratio"))
+    rows = [
+        {
+            **vars(row),
+            "tails": [fit for role, fit in (("p50", row.p50), ("p99", row.p99)) if getattr(roles, role)],
+            "ratio": ratio_of(item) if (item := row.comparison) else "baseline" if row.is_baseline else None,
+        }
+        for row in presented.ranking
+    ]
+    return Table(columns, rows)
 
 
-def _measured(*pairs: tuple[Metric | None, Estimate | None]) -> list[_Pair]:
-    return [(metric, fit) for metric, fit in pairs if metric]
+def _quantity(metric: Metric, fit: Estimate) -> str:
+    return fmt.quantity(fit.value, metric.unit)
 
 
-def _work(metric: Metric, fit: Estimate | None, rate: Callable[[float, float, float], str]) -> str:
+def _work(metric: Metric, rate: Callable[[float, float, float], str], fit: Estimate) -> str:
     """The work done: with its unit where it is a time, as `rate` has it where it is none."""
-    if fit is None:
-        return fmt.MISSING
     if metric.better == "lower":
         return fmt.interval(fit.value, fit.low, fit.high, metric.unit)
     return rate(fit.value, fit.low, fit.high)
 
 
-def _ratio(row: Row) -> str:
-    if item := row.comparison:
-        return fmt.ratio(item.ratio, item.low, item.high)
-    return "baseline" if row.is_baseline else fmt.MISSING
-
-
-def _side_by_side(pairs: Sequence[_Pair]) -> str:
+def _side_by_side(metrics: Sequence[Metric], fits: Sequence[Estimate | None]) -> str:
     """`161/402 µs`; `134 µs/406 ms` where one unit does not suit both."""
+    pairs = zip(metrics, fits, strict=True)
     cells = [fmt.quantity(fit.value if fit else float("nan"), metric.unit) for metric, fit in pairs]
     units = {cell.partition(" ")[2] for cell in cells if cell != fmt.MISSING}
     if len(units) > 1:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Metric
 from steelyard.printable import printable
 from steelyard.report.presented.headings import heading
 from steelyard.report.tables import bundles
@@ -20,33 +19,18 @@ def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
         console.print(Text(printable(notice.text), "yellow"), soft_wrap=True)
     for what, texts in bundles.unlike(found):
         console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
-    for metric in found.metrics:
-        table = Table(box=None, pad_edge=False, title=_title(metric), title_justify="left")
-        table.add_column("")
-        for place, name in enumerate(bundles.head(found)):
-            table.add_column(name, justify="right" if place else "left")
-        for row in bundles.rows(found, metric):
-            table.add_row(
-                row.mark,
-                Text(printable(row.option)),
-                *(row.clients, row.here, row.there, row.ratio, row.p_value, row.runs),
-            )
-        console.print()
-        console.print(table)
-    for metric in found.counted:
-        counted = bundles.counted(found, metric)
-        shown = Table(box=None, pad_edge=False, title=_title(metric), title_justify="left")
-        for place, name in enumerate(counted.head):
-            shown.add_column(name, justify="right" if place else "left")
-        for option, *cells in counted.rows:
-            shown.add_row(Text(printable(option)), *cells)
+    tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
+    tables += [(metric, bundles.counted(found, metric)) for metric in found.counted]
+    for metric, table in tables:
+        title = Text(printable(heading(metric)))
+        shown = RichTable(box=None, pad_edge=False, title=title, title_justify="left")
+        for place, name in enumerate(table.head):
+            shown.add_column(name, justify="right" if place > table.head.index("option") else "left")
+        for row in table.rows:
+            shown.add_row(*(Text(printable(cell)) for cell in row))
         console.print()
         console.print(shown)
     console.print()
     console.print(Text(bundles.footnote(found), "dim"), highlight=False)
     for notice in found.notices:
         console.print(Text(printable(f"  - {notice.text}")), soft_wrap=True)
-
-
-def _title(metric: Metric) -> Text:
-    return Text(printable(heading(metric)))
