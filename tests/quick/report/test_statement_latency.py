@@ -74,7 +74,7 @@ def test_counts_are_those_of_all_runs(judged: Judgement) -> None:
 def test_a_single_statement_is_its_transaction_and_has_no_table() -> None:
     found = judge(with_statements({"lookup": 1.0}))
     assert found.statements == ()
-    assert statements.table(presented(found)) is None
+    assert statements.statements(presented(found)) is None
     assert "Latency by statement" not in render(presented(found))
 
 
@@ -87,7 +87,7 @@ def test_terminal_page_and_json_show_the_same(judged: Judgement) -> None:
     ]
     page = render(shown).replace("\u00a0", " ")
     section = page[page.index('id="statement-latency"') :].partition("</section>")[0]
-    short, table = statements.table(shown), statements.page_table(shown)
+    short, table = statements.statements(shown), statements.page_table(shown)
     assert short and table
     assert [tuple(line.split(maxsplit=2)[:2]) for line in lines] == [(r[0].strip(), r[1]) for r in short.rows]
     for row in table.rows:
@@ -116,11 +116,11 @@ def test_each_statement_has_its_ratio_to_the_baseline_adjusted_for_their_number(
     whole = by["transaction", "B"]
     assert whole is not None and whole.low < 1 < whole.high
     assert by["read", "A"] is None and by["transaction", "A"] is None
-    (row,) = [r for r in statements.table(presented(found)).rows if r[:2] == ("  write", "B")]
+    (row,) = [r for r in statements.statements(presented(found)).rows if r[:2] == ("  write", "B")]
     assert row[-1].startswith("▼ 1.5")
 
 
 def test_many_options_have_their_statements_on_the_page_alone(judged: Judgement) -> None:
     many = replace(judged, options=("A", "B", *(f"O{i}" for i in range(7))))
-    assert statements.table(presented(many)) is None
+    assert statements.statements(presented(many)) is None
     assert statements.page_table(presented(many)) is not None

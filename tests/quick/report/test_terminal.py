@@ -13,7 +13,7 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.series.columns import Series
 from steelyard.report.presented.presented import present
 from steelyard.report.table import plain_table
-from steelyard.report.tables import buffers
+from steelyard.report.tables.server import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.report.terminal.verdict import _aligned, print_next, print_verdict
 
@@ -195,7 +195,7 @@ def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> Non
     _, _, about = builders.two()
 
     def shown(**truths: Truth) -> str:
-        table = buffers.table(present(judge(evidence_of(study, truths)), Series(), about))
+        table = buffers(present(judge(evidence_of(study, truths)), Series(), about))
         return "" if table is None else "\n".join(" ".join(row) for row in (table.head, *table.rows))
 
     text = shown(small=small, large=large)

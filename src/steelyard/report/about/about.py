@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard import quantities
 from steelyard.bundle.series.facts import MonitorCost
 
 
@@ -83,6 +84,10 @@ class About:
     resets_server: bool = True
     load_points: tuple[int, ...] = ()
     in_turns: bool = False
+
+    def count(self, clients: int) -> str:
+        """`8 clients`: a load point."""
+        return quantities.count(clients, self.point_is, self.points_are)
 
     def over(self, before: str = "") -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""

@@ -119,7 +119,7 @@ def _ratios(metric: Metric, table: Table, palette: Palette) -> Panel:
 
 def _streams(clients: int, about: About) -> str:
     """`1 stream`: the title of a panel."""
-    return fmt.count(clients, about.point_is, about.points_are)
+    return about.count(clients)
 
 
 def _longest_first(judgement: Judgement, clients: int) -> list[str]:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import (
     colour,
-    layer,
     nominal,
-    paint,
     plain_axis,
     quantitative,
     scaled,
     shape,
-    view,
 )
-from steelyard.report.charts.shapes import intervals, lines, told
+from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
@@ -79,7 +75,7 @@ def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
     if not over:
         return ()
     return (
-        f"From {fmt.count(min(over), about.point_is, about.points_are)} on there are more of them than CPUs:"
+        f"From {about.count(min(over))} on there are more of them than CPUs:"
         " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
     )
 
@@ -108,15 +104,17 @@ def _hand_overs(table: Table, palette: Palette) -> Panel | None:
     drawn = [row for row in table.data if row["hand_overs_per_s"] and row["gets_per_s"]]
     if len(drawn) < 2:
         return None
-    names = ("option", "clients", "hand_overs_per_s:.3~s", "gets_per_s:.3~s")
-    rows, tip = told(replace(table, data=drawn), *names)
-    place = {
-        "x": scaled(rows, "hand_overs_per_s", "hand-overs/s", log=True, **plain_axis(tickCount=5)),
-        "y": scaled(rows, "gets_per_s", "gets/s", log=True, **plain_axis(tickCount=5)),
-        "color": colour(palette),
-        "tooltip": tip,
-    }
-    spec = view(200, [layer("point", place, size=60)], paint(rows, palette))
+    spec = lines(
+        replace(table, data=drawn),
+        scaled(drawn, "hand_overs_per_s", "hand-overs/s", log=True, **plain_axis(tickCount=5)),
+        scaled(drawn, "gets_per_s", "gets/s", log=True, **plain_axis(tickCount=5)),
+        ("option", "clients", "hand_overs_per_s:.3~s", "gets_per_s:.3~s"),
+        height=200,
+        look={"color": colour(palette)},
+        palette=palette,
+        size=60,
+        joined=False,
+    )
     return Panel("latches-hand-overs", "Gets over hand-overs to another", spec)
 
 
@@ -220,7 +218,7 @@ def _times_asleep(table: Table, about: About, palette: Palette) -> Panel | None:
     kept = [row for row in slept if row["latch"] in order]
     return Panel(
         "sleeps",
-        f"Time asleep with {fmt.count(most, about.point_is, about.points_are)}",
+        f"Time asleep with {about.count(most)}",
         intervals(
             replace(table, data=kept),
             nominal("latch", None, sort=order, axis={"labelLimit": 170, "grid": True}),

@@ -11,8 +11,8 @@ from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
 from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, layer, paint, plain_axis, quantitative, view
-from steelyard.report.charts.shapes import told
+from steelyard.report.charts.marks import colour, layer, plain_axis, quantitative
+from steelyard.report.charts.shapes import lines
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Cell, Column, Row, Table, halved, percent, plain_table
@@ -138,13 +138,20 @@ def _diagonal(
         along: quantitative(field, f"{kind} {title}", scale=shown.scale, axis=plain_axis(tickCount=4))
         for along, field, kind in zip("xy", fields, ("measured", "predicted"), strict=True)
     }
-    rows, tip = told(table, "option", "clients", f"{measured}:.3~s", f"{predicted}:.3~s")
     ends = [dict.fromkeys(fields, edge) for edge in (shown.low, shown.high)]
-    layers = [
-        layer("line", axes, rows=ends, style="mutedline", strokeDash=[4, 3]),
-        layer("point", {**axes, "color": colour(palette), "tooltip": tip}, size=60),
-    ]
-    return Panel(f"latch-prediction-{name}", title, view(240, layers, paint(rows, palette)))
+    spec = lines(
+        table,
+        axes["x"],
+        axes["y"],
+        ("option", "clients", f"{measured}:.3~s", f"{predicted}:.3~s"),
+        height=240,
+        look={"color": colour(palette)},
+        palette=palette,
+        size=60,
+        joined=False,
+        behind=[layer("line", axes, rows=ends, style="mutedline", strokeDash=[4, 3])],
+    )
+    return Panel(f"latch-prediction-{name}", title, spec)
 
 
 def alternatives(presented: Presented) -> Figure | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import Columns, rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import colour, dash, quantitative, scaled
@@ -76,7 +75,7 @@ def latency(presented: Presented) -> Figure | None:
         panels=tuple(
             Panel(
                 f"latency-{clients}",
-                fmt.count(clients, about.point_is, about.points_are),
+                about.count(clients),
                 _curves(mine, presented.palette, f"{about.work_is}s"),
             )
             for clients, mine in sorted(table.each("clients").items(), reverse=True)
@@ -114,7 +113,7 @@ def latch_times(presented: Presented) -> Figure | None:
         for clients in dict.fromkeys((points[0], points[-1]))
         if (kind, clients) in found
     }
-    workers = {clients: fmt.count(clients, about.point_is, about.points_are) for clients in points}
+    workers = {clients: about.count(clients) for clients in points}
     # with one worker nothing waits: all its times are 0, which no logarithmic axis has
     drawn = {place: mine for place, mine in chosen.items() if any(row["ns"] > 0 for row in mine.data)}
     without = [

@@ -42,6 +42,7 @@ def lines(
     look: Spec,
     palette: Palette | None = None,
     size: int = 0,
+    joined: bool = True,
     lines_only: Spec | None = None,
     points_only: Spec | None = None,
     behind: Sequence[Spec] = (),
@@ -49,12 +50,13 @@ def lines(
 ) -> Spec:
     """A line per colour and detail, a band where its numbers are Cells, and a point at each value.
 
-    look: encodings of both; size: of the points, 0: seen under the pointer alone; behind: further layers.
+    look: encodings of both; size: of the points, 0: seen under the pointer alone; joined: by lines; behind:
+    further layers.
     """
     rows, shown = told(table, *tip)
     rows = paint(rows, palette) if palette else rows
     place: Spec = {"x": x, "y": y, **look}
-    layers = [layer("line", {**place, **(lines_only or {})}, **line)]
+    layers = [layer("line", {**place, **(lines_only or {})}, **line)] if joined else []
     on = {**place, **(points_only or {}), "tooltip": shown}
     layers.append(layer("point", on, size=size) if size else dots(place, shown, seen=False))
     if any(isinstance(row[y["field"]], Cell) for row in rows):

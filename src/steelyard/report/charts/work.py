@@ -106,7 +106,7 @@ def clients(presented: Presented) -> Figure | None:
     most = max(every.each("clients"))
     at_most = every.where(clients=most)
     chosen = _chosen(presented, set(at_most.each("option")), most)
-    plural = f"{work} of each of {fmt.count(most, about.point_is, about.points_are)}"
+    plural = f"{work} of each of {about.count(most)}"
     served = "the server" if noun == "client" else "the machine"
     kept = [row for row in at_most.data if row["option"] in chosen and row["transactions"] is not None]
     scale, name = fmt.unit_for(max((row["transactions"] for row in kept), default=0.0), unit)
@@ -195,7 +195,7 @@ def sql_counters(presented: Presented) -> Figure | None:
     return Figure(
         name="counters-by-sql",
         title="Counters by SQL",
-        caption=f"Growth in the measure phase at {fmt.count(most, about.point_is, about.points_are)}, medians"
+        caption=f"Growth in the measure phase at {about.count(most)}, medians"
         " over runs. A counter that did not grow is left out.",
         panels=(),
         table=table,

@@ -18,7 +18,9 @@ from steelyard.report.page.vega import vega_script
 from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
-from steelyard.report.tables import programs, ranking, recorded, statements
+from steelyard.report.tables import ranking
+from steelyard.report.tables.scores import of_a_recording, of_programs
+from steelyard.report.tables.statements import page_table
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
@@ -37,8 +39,8 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    options, instances = ranking.table(presented), programs.table(presented) or recorded.table(presented)
-    by_statement = statements.page_table(presented)
+    options, instances = ranking.table(presented), of_programs(presented) or of_a_recording(presented)
+    by_statement = page_table(presented)
     contents = [
         *((figure.name, figure.title) for figure in first),
         ("options", "Options"),

@@ -1,1 +1,1 @@
-"""Tables of the page and the terminal: a module each, `table(presented) -> Table | None`."""
+"""Tables of the page and the terminal: functions `(presented) -> Table | None`."""

@@ -1,12 +1,14 @@
-"""Latency by statement: how often each ran, its p50 with the ratio to the baseline's, and its p99."""
+"""Latency by statement and time by query, each with its ratio to the baseline's."""
 
 from __future__ import annotations
 
-from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import StatementLatency
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.analysis.judgement.results import QueryRow, StatementLatency
 from steelyard.report.presented.marks import MARKS
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Column, Row, Table, ratio_of, time, whole
+from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of, time, whole
 
 _OPTIONS_MAX = 8
 _ROWS_MAX = 60
@@ -18,9 +20,10 @@ _COLUMNS = (
     Column("p50", "p50_ns", time),
     Column("ratio of p50", "ratio"),
 )
+_OTHERS_MAX = 2
 
 
-def table(presented: Presented) -> Table | None:
+def statements(presented: Presented) -> Table | None:
     """At the most clients; None of a single statement, or of many options: then the page has them.
 
     Of many statements only kinds of transactions.
@@ -39,7 +42,7 @@ def table(presented: Presented) -> Table | None:
         shown = names
     of_a_replay = about.work_is == "statement" and len(shown) < len(names)
     cut = f", {len(shown)} of {len(names)} statements" if of_a_replay else ""
-    head = f"  at {fmt.count(most, about.point_is, about.points_are)}{cut}"
+    head = f"  at {about.count(most)}{cut}"
     kept = [_row(presented, row, "  ") for row in rows if row.statement in (*shown, _WHOLE)]
     return Table((Column(head, "name"), Column("option"), *_COLUMNS), kept)
 
@@ -59,3 +62,30 @@ def _row(presented: Presented, found: StatementLatency, indent: str = "") -> Row
         "name": indent + (f"any {work}" if found.statement == _WHOLE != work else found.statement),
         "ratio": f"{MARKS[c.standing]} {ratio_of(c)}" if c else "",
     }
+
+
+def queries(presented: Presented) -> Table | None:
+    """Of the power run, or what comes nearest to it: one row per query; None where there was none."""
+    judgement, about = presented.judgement, presented.about
+    if not judgement.queries:
+        return None
+    fewest = min(row.clients for row in judgement.queries)
+    by = {(row.query, row.option): row for row in judgement.queries if row.clients == fewest}
+    others = [label for label in judgement.options if label != judgement.baseline][:_OTHERS_MAX]
+    columns = [part for label in others for part in (label, "ratio")]
+    rows: list[Sequence[Any]] = []
+    for query in dict.fromkeys(name for name, _ in by):
+        cells = [_time(by.get((query, judgement.baseline)))]
+        mark = " "
+        for label in others:
+            row = by.get((query, label))
+            found = row.comparison if row else None
+            cells += [_time(row), ratio_of(found) if found else None]
+            mark = MARKS[found.standing] if found and len(others) == 1 else mark
+        rows.append((f"{mark} {query}", *cells))
+    streams = about.count(fewest)
+    return plain_table((f"  {streams}", judgement.baseline, *columns), rows)
+
+
+def _time(row: QueryRow | None) -> Cell | None:
+    return Cell(row.ns, unit="ns") if row else None
