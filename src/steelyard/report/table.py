@@ -5,24 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement.results import Comparison, WinMapCell
 
 Row = Mapping[str, Any]
 _RATIO = "ratio"
 _HALF = "±"
-
-
-class _Ratio(Protocol):
-    @property
-    def ratio(self) -> float: ...
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,7 @@ def cell_of(value: Any) -> Cell:
     return value if isinstance(value, Cell) else Cell(value)
 
 
-def ratio_of(found: _Ratio) -> Cell:
+def ratio_of(found: Comparison | WinMapCell) -> Cell:
     """A ratio to the baseline with its interval."""
     return Cell(found.ratio, found.low, found.high, _RATIO)
 

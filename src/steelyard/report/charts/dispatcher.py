@@ -10,9 +10,19 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import WinMapCell
 from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
-from steelyard.report.charts.marks import colour, dash, layer, nominal, own_legend, quantitative, scaled, view
+from steelyard.report.charts.marks import (
+    SCALE,
+    colour,
+    dash,
+    layer,
+    nominal,
+    own_legend,
+    quantitative,
+    scaled,
+    view,
+    zoomable,
+)
 from steelyard.report.charts.shapes import lines, told
-from steelyard.report.charts.zoom import SCALE, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, plain_table, ratio_of

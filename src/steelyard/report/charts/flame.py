@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from steelyard import quantities as fmt
 from steelyard.report.charts.figure import Spec
-from steelyard.report.charts.marks import layer, nominal, quantitative, view
-from steelyard.report.charts.zoom import FROM, SCALE, TO, zoomable
+from steelyard.report.charts.marks import FROM, SCALE, TO, layer, nominal, quantitative, view, zoomable
 from steelyard.report.table import difference
 
 KERNEL_MARK = "_[k]"

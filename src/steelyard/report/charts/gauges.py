@@ -10,10 +10,20 @@ from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
-from steelyard.report.charts.marks import colour, dash, layer, nominal, paint, plain_axis, quantitative, view
+from steelyard.report.charts.marks import (
+    SCALE,
+    colour,
+    dash,
+    layer,
+    nominal,
+    paint,
+    plain_axis,
+    quantitative,
+    view,
+    zoomable,
+)
 from steelyard.report.charts.shapes import told
 from steelyard.report.charts.steps import DOTS_MAX, stepped, steps
-from steelyard.report.charts.zoom import SCALE, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Cell, Column, Row, Table, plain_table

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.theme import DASHES, SHAPES
 from steelyard.report.presented.palette import Palette
 from steelyard.report.table import Cell, Row, cell_of
+
+# an axis that a reader can zoom: its ends are signals of the picture, which the page's script sets
+# drag: over a stretch of the axis; frame: a click on what begins and ends there
+How = Literal["drag", "frame"]
+FROM, TO = "x_from", "x_to"
+SCALE: Spec = {"domain": [{"expr": FROM}, {"expr": TO}], "nice": False}
 
 
 def view(height: int, layers: Sequence[Spec], rows: Sequence[Row], **more: Any) -> Spec:
@@ -137,3 +143,9 @@ def _channel(palette: Palette, scale: Spec, legend: bool) -> Spec:
         # no `legend` at all where one is wanted: then a page can turn it off by its theme
         **({} if legend and len(palette.domain) > 1 else {"legend": None}),
     }
+
+
+def zoomable(spec: Spec, low: float, high: float, how: How = "drag") -> Spec:
+    """The view with an axis from low to high whose encodings have SCALE; its marks must be clipped."""
+    params = [{"name": FROM, "value": low}, {"name": TO, "value": high}]
+    return {**spec, "params": [*spec.get("params", ()), *params], "usermeta": {"zoom": how}}

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import ProfileRow
 from steelyard.bundle.series.columns import Series, rows
-from steelyard.report.charts.beside import beside, keyed, longest
 from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.flame import flame
+from steelyard.report.charts.waits import beside, keyed, longest
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, percent, plain_table, whole
 

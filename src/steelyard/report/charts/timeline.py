@@ -11,6 +11,9 @@ from steelyard import quantities as fmt
 from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import (
+    FROM,
+    SCALE,
+    TO,
     colour,
     layer,
     nominal,
@@ -19,10 +22,10 @@ from steelyard.report.charts.marks import (
     quantitative,
     scaled,
     view,
+    zoomable,
 )
 from steelyard.report.charts.shapes import told
 from steelyard.report.charts.steps import DOTS_MAX, stepped, steps
-from steelyard.report.charts.zoom import FROM, SCALE, TO, zoomable
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Table

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.kernel import LockRow
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
-from steelyard.report.charts.beside import beside, keyed, longest
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
-from steelyard.report.table import Column, Row, Table, table_of, whole
+from steelyard.report.table import Column, Row, Table, difference, table_of, whole
 
+_Keyed = Mapping[str, Mapping[Any, Row]]
 _ROWS_MAX = 20
 _LEAST = 0.005  # of all waits; what is less is in the bundle
 _OPTIONS_MAX = 12
@@ -23,6 +23,44 @@ _SIDE = ("contended_per_txn", "wait", "wait_us_per_txn")
 _NONE = {**dict.fromkeys(_SIDE, "0"), "wait": "", "us": 0.0}
 _RANK = {TOTAL: -1, FOREIGN: 1}
 _OURS = ("server", "engine", "monitors", "kernel")
+
+
+def keyed(tables: Mapping[str, Table], *fields: str) -> _Keyed:
+    """The rows of each option by the values of these fields."""
+    return {
+        option: {tuple(row[f] for f in fields): row for row in mine.data} for option, mine in tables.items()
+    }
+
+
+def longest(found: _Keyed) -> dict[Any, float]:
+    """The time of each key, its `us`, under the option that spent more."""
+    return {
+        key: max(rows[key]["us"] for rows in found.values() if key in rows)
+        for rows in found.values()
+        for key in rows
+    }
+
+
+def beside(
+    first: Iterable[Column], each: Sequence[Column], found: _Keyed, keys: Iterable[Any], none: Row
+) -> Table:
+    """A row per key: first columns, columns of each option, and how much longer the second one spent.
+
+    none: what an option has that has no such row.
+    """
+    rows: list[Row] = []
+    for key in keys:
+        both = {option: mine.get(key, none) for option, mine in found.items()}
+        us = [row["us"] for row in both.values()]
+        rows.append(
+            {
+                **next(mine[key] for mine in found.values() if key in mine),
+                **{f"{c.key} {option}": row[c.key] for option, row in both.items() for c in each},
+                "difference": difference(us[-1] - us[0], "us"),
+            }
+        )
+    shown = [Column(f"{c.title}, {option}", f"{c.key} {option}", c.say) for option in found for c in each]
+    return Table([*first, *shown, *map(Column, ["difference"][: len(found) - 1])], rows)
 
 
 def locks(presented: Presented) -> Figure | None:
