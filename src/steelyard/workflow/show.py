@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -25,8 +24,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.importing import write_published
 from steelyard.recordings.model import catalogue
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.export.judgement_json import judgement_json
-from steelyard.report.export.markdown import to_markdown
+from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import write_report
 from steelyard.report.presented.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
@@ -87,11 +85,8 @@ def show(
         presented = replace(presented, about=replace(about, report=""))
     if images is not None:
         _write_images(images, presented)
-    if form == "json":
-        json.dump(judgement_json(presented), sys.stdout, indent=2)
-        sys.stdout.write("\n")
-    elif form == "markdown":
-        sys.stdout.write(to_markdown(presented))
+    if form in EXPORTERS:
+        sys.stdout.write(EXPORTERS[form](presented))
     else:
         print_next(presented, console)
     unequal = judgement.verdict.outcome == "unequal work"

@@ -79,17 +79,22 @@ def latency(presented: Presented) -> Figure | None:
                 _curves(mine, presented.palette, f"{about.work_is}s"),
             )
             for clients, mine in sorted(table.each("clients").items(), reverse=True)
-            if any(row["ns"] > 0 for row in mine.data)
+            if max(mine.values("ns")) > 0
         ),
-        table=plain_table(
-            ("option", about.points_are, *(f"p{quantile * 100:g}" for quantile in _IN_TABLE)),
-            (
-                (*curve, *(_nearest(mine.data, quantile) for quantile in _IN_TABLE))
-                for curve, mine in table.each("option", "clients").items()
-            ),
-        ),
+        table=_numbers(table, _IN_TABLE, option="option", clients=about.points_are),
         layout="tabs",
         key="dash",
+    )
+
+
+def _numbers(table: Table, quantiles: Sequence[float], **titles: str) -> Table:
+    """A row per curve, which these fields tell apart."""
+    return plain_table(
+        (*titles.values(), *(f"p{quantile * 100:g}" for quantile in quantiles)),
+        (
+            (*curve, *(_nearest(mine.data, quantile) for quantile in quantiles))
+            for curve, mine in table.each(*titles).items()
+        ),
     )
 
 
@@ -115,7 +120,7 @@ def latch_times(presented: Presented) -> Figure | None:
     }
     workers = {clients: about.count(clients) for clients in points}
     # with one worker nothing waits: all its times are 0, which no logarithmic axis has
-    drawn = {place: mine for place, mine in chosen.items() if any(row["ns"] > 0 for row in mine.data)}
+    drawn = {place: mine for place, mine in chosen.items() if max(mine.values("ns")) > 0}
     without = [
         f"No {kind}s with {workers[clients]}: no panel."
         for kind, clients in chosen
@@ -135,14 +140,12 @@ def latch_times(presented: Presented) -> Figure | None:
             )
             for (kind, clients), mine in drawn.items()
         ),
-        table=plain_table(
-            ("option", "of a", about.points_are, *(f"p{q * 100:g}" for q in _OF_A_LATCH)),
-            (
-                (option, kind, clients, *(Cell(at.get(q), unit="ns") for q in _OF_A_LATCH))
-                for (kind, clients), both in chosen.items()
-                for option, mine in both.each("option").items()
-                for at in [{row["quantile"]: row["ns"] for row in mine.data}]
-            ),
+        table=_numbers(
+            Table((), [row for mine in chosen.values() for row in mine.data]),
+            _OF_A_LATCH,
+            option="option",
+            kind="of a",
+            clients=about.points_are,
         ),
         layout="grid",
         key="dash",

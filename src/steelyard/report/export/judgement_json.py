@@ -29,6 +29,11 @@ def judgement_json(presented: Presented) -> dict[str, Any]:
     }
 
 
+def to_json(presented: Presented) -> str:
+    """The same as text."""
+    return json.dumps(judgement_json(presented), indent=2) + "\n"
+
+
 def judgement_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of what `judgement_json` gives."""
     from pydantic import TypeAdapter
