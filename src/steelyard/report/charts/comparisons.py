@@ -11,7 +11,7 @@ from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.report.about.about import About
 from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, nominal, scaled, shape
+from steelyard.report.charts.marks import nominal, scaled, shape
 from steelyard.report.charts.shapes import intervals
 from steelyard.report.presented.headings import heading
 from steelyard.report.presented.marks import MARKS, WORDS
@@ -58,7 +58,6 @@ def _forest(
     """
     margin = table.data[0]["margin"]
     axis = None if above else {"domain": False, "labelPadding": 10}
-    coloured = colour(palette, legend=not palette.by_option)
     scale: Spec = {"domain": list(_SHAPES), "range": list(_SHAPES.values())}
     return intervals(
         table,
@@ -67,7 +66,7 @@ def _forest(
         (name, "ratio", "outcome", "p", "blocks"),
         90,
         px=len(table.data) * px,
-        look={"color": coloured, "shape": nominal("shape", None, scale=scale, legend=None)},
+        look={"shape": nominal("shape", None, scale=scale, legend=None)},
         palette=palette,
         at=1.0,
         margin=margin,
@@ -197,7 +196,6 @@ def query_times(presented: Presented) -> Figure | None:
 
 def _times(table: Table, palette: Palette, order: list[str]) -> Spec:
     scale: Spec = {"domain": order, "paddingOuter": 0.3}
-    coloured = colour(palette, legend=not palette.by_option)
     return intervals(
         table,
         nominal("query", None, sort=order, scale=scale, axis={"grid": True}),
@@ -205,7 +203,7 @@ def _times(table: Table, palette: Palette, order: list[str]) -> Spec:
         ("query", "option", "time"),
         70,
         px=len(order) * _ROW_PX,
-        look={"color": coloured, "shape": shape(palette, legend=False)},
+        look={"shape": shape(palette, legend=False)},
         palette=palette,
     )
 

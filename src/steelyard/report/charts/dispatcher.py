@@ -12,7 +12,6 @@ from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
     SCALE,
-    colour,
     dash,
     layer,
     nominal,
@@ -89,16 +88,15 @@ def _steps(table: Table, palette: Palette) -> Spec:
     ]
     # few options are drawn: where the page has no colour for each, the chart brings its own
     own = nominal("option", None, legend=own_legend())
-    by_option = palette.by_option
     return lines(
         Table((), every),
         quantitative("priority", "priority", axis={"tickCount": 6, "format": "d"}),
         scaled(every, "seconds", "s", tickCount=4, format="~s"),
         ("option", "priority", "seconds:.3~r"),
         height=180,
-        look={"color": colour(palette) if by_option else own},
+        look={} if palette.by_option else {"color": own},
         palette=palette,
-        lines_only={"strokeDash": dash(palette) if by_option else own},
+        lines_only={"strokeDash": dash(palette) if palette.by_option else own},
         interpolate="step",
     )
 

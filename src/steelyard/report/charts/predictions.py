@@ -11,7 +11,7 @@ from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
 from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, layer, plain_axis, quantitative
+from steelyard.report.charts.marks import layer, plain_axis, quantitative
 from steelyard.report.charts.shapes import lines
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
@@ -145,7 +145,6 @@ def _diagonal(
         axes["y"],
         ("option", "clients", f"{measured}:.3~s", f"{predicted}:.3~s"),
         height=240,
-        look={"color": colour(palette)},
         palette=palette,
         size=60,
         joined=False,

@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.bundle.series.columns import Columns, rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, dash, quantitative, scaled
+from steelyard.report.charts.marks import dash, quantitative, scaled
 from steelyard.report.charts.shapes import lines
 from steelyard.report.presented.palette import Palette
 from steelyard.report.presented.presented import Presented
@@ -52,7 +52,7 @@ def _curves(table: Table, palette: Palette, of: str, unit: str = "ms") -> Spec:
         scaled(drawn, "time", unit, log=True, format=".3~f", tickCount=6),
         ("option", "quantile:.3~%", "time:.3~r"),
         height=260,
-        look={"detail": {"field": "option"}, "color": colour(palette)},
+        look={"detail": {"field": "option"}},
         palette=palette,
         lines_only={} if crowded else {"strokeDash": dash(palette)},
         opacity=0.55 if crowded else 1,

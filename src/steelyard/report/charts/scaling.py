@@ -12,7 +12,7 @@ from steelyard.analysis.judgement.results import Judgement, Metric
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
 from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import colour, layer, nominal, plain_axis, quantitative, scaled, shape
+from steelyard.report.charts.marks import layer, nominal, plain_axis, quantitative, scaled, shape
 from steelyard.report.charts.shapes import lines
 from steelyard.report.charts.theme import DASHES
 from steelyard.report.presented.headings import heading
@@ -142,7 +142,7 @@ def _lines(table: Table, metric: Metric, palette: Palette, behind: list[Spec]) -
         y,
         ("option", "clients", metric.name),
         height=220,
-        look={"color": colour(palette), "detail": {"field": "option"}},
+        look={"detail": {"field": "option"}},
         palette=palette,
         size=60,
         points_only={"shape": shape(palette)} if by_option else {},

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from steelyard.report.charts.domain import ENDS, Domain
 from steelyard.report.charts.figure import Spec
-from steelyard.report.charts.marks import dots, layer, nominal, paint, quantitative, view
+from steelyard.report.charts.marks import colour, dots, layer, nominal, paint, quantitative, view
 from steelyard.report.presented.palette import Palette
 from steelyard.report.table import Cell, Table, cell_of, text_of
 
@@ -39,8 +39,8 @@ def lines(
     tip: Sequence[str],
     *,
     height: int,
-    look: Spec,
     palette: Palette | None = None,
+    look: Spec | None = None,
     size: int = 0,
     joined: bool = True,
     lines_only: Spec | None = None,
@@ -54,8 +54,8 @@ def lines(
     further layers.
     """
     rows, shown = told(table, *tip)
-    rows = paint(rows, palette) if palette else rows
-    place: Spec = {"x": x, "y": y, **look}
+    own, rows = ({"color": colour(palette)}, paint(rows, palette)) if palette else ({}, rows)
+    place: Spec = {"x": x, "y": y, **own, **(look or {})}
     layers = [layer("line", {**place, **(lines_only or {})}, **line)] if joined else []
     on = {**place, **(points_only or {}), "tooltip": shown}
     layers.append(layer("point", on, size=size) if size else dots(place, shown, seen=False))
@@ -124,8 +124,8 @@ def _by_name(
     mark: Spec,
     *,
     px: int,
-    look: Spec,
     palette: Palette | None = None,
+    look: Spec | None = None,
     at: float | None = None,
     margin: float = 0.0,
     beside: str = "",
@@ -133,8 +133,11 @@ def _by_name(
     above: int = 0,
 ) -> Spec:
     rows, shown = told(table, *tip)
-    rows = paint(rows, palette) if palette else rows
-    place: Spec = {"y": y, "x": x, "tooltip": shown}
+    look, place = look or {}, {"y": y, "x": x, "tooltip": shown}
+    if palette:
+        rows = paint(rows, palette)
+        # names stand at the marks: where each is an option, no legend has to say so
+        look = {"color": colour(palette, legend=not palette.by_option), **look}
     marks = [{"mark": mark, "encoding": {**place, **look}}]
     layers: list[Spec] = []
     if margin and at is not None:

@@ -78,7 +78,6 @@ def _statement_bars(table: Table, order: Sequence[str], palette: Palette, px: in
         ("option", "per_s"),
         12,
         px=len(order) * px,
-        look={"color": colour(palette, legend=not palette.by_option)},
         palette=palette,
         beside="per_s_text",
         above=above,
