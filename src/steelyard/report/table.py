@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, cast
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, WinMapCell
@@ -122,9 +123,9 @@ class Table:
     def each(self, *keys: str) -> dict[Any, Table]:
         """A table per value of the field, or tuple of values of several, in the order of their first rows."""
         parts: dict[Any, list[Row]] = {}
+        values_of = cast("Callable[[Row], Any]", itemgetter(*keys))
         for row in self.data:
-            values = tuple(row[key] for key in keys)
-            parts.setdefault(values if len(keys) > 1 else values[0], []).append(row)
+            parts.setdefault(values_of(row), []).append(row)
         return {values: replace(self, data=rows) for values, rows in parts.items()}
 
     def values(self, key: str) -> list[Any]:

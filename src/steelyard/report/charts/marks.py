@@ -107,11 +107,10 @@ def _drawable(rows: Sequence[Row], fields: set[str]) -> list[Spec]:
 
 
 def _short(value: Any) -> Any:
-    value = value.value if isinstance(value, Cell) else value
-    if not isinstance(value, float):
-        return value
-    # JSON knows no infinity: an interval without an end is drawn as a point
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    if isinstance(value, float):
+        # JSON knows no infinity: an interval without an end is drawn as a point
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return _short(value.value) if isinstance(value, Cell) else value
 
 
 def paint(rows: Sequence[Row], palette: Palette) -> list[Spec]:

@@ -71,7 +71,7 @@ def told(table: Table, *names: str) -> tuple[list[Spec], list[Spec]]:
 
     names: of columns; `time:.3~s`: of numbers in this format of d3.
     """
-    rows = [dict(row) for row in table.data]
+    rows: list[Any] = list(table.data)
     tip: list[Spec] = []
     for name in names:
         key, _, form = name.partition(":")

@@ -197,8 +197,8 @@ def _thinned(table: Table, keys: tuple[str, ...], value: str) -> Rows:
     out: Rows = []
     for line in table.each(*keys).values():
         for first in range(0, len(line.data), every):
-            part = replace(line, data=line.data[first : first + every])
-            out.append({**part.data[0], value: _mean(part.values(value))})
+            part = line.data[first : first + every]
+            out.append({**part[0], value: _mean([row[value] for row in part if row[value] is not None])})
     return out
 
 

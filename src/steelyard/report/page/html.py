@@ -19,7 +19,7 @@ from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.tables import ranking
-from steelyard.report.tables.scores import of_a_recording, of_programs
+from steelyard.report.tables.scores import of_files, of_programs
 from steelyard.report.tables.statements import page_table
 
 # charts that answer stand above the table of options
@@ -39,7 +39,7 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    options, instances = ranking.table(presented), of_programs(presented) or of_a_recording(presented)
+    options, instances = ranking.table(presented), of_programs(presented) or of_files(presented)
     by_statement = page_table(presented)
     contents = [
         *((figure.name, figure.title) for figure in first),

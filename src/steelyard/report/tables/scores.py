@@ -72,7 +72,7 @@ def _interval(metric: Metric, found: Estimate) -> str:
     return fmt.thousands(found.value, found.low, found.high)
 
 
-def of_a_recording(presented: Presented) -> Table | None:
+def of_files(presented: Presented) -> Table | None:
     """One row per figure and option, over all load points; None where nothing was recorded."""
     judgement = presented.judgement
     if presented.about.subject != "recording" or not presented.headlines.scores:

@@ -19,7 +19,7 @@ from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.table import Table
 from steelyard.report.tables.ranking import short_table
-from steelyard.report.tables.scores import of_a_recording, of_programs
+from steelyard.report.tables.scores import of_files, of_programs
 from steelyard.report.tables.server import buffers, latches, sleeps
 from steelyard.report.tables.statements import queries, statements
 
@@ -56,7 +56,7 @@ def print_verdict(presented: Presented, console: Console) -> None:
         _say(console, reason, hang="  - ")
     console.print()
     _options(presented, console)
-    for topic in (of_programs, of_a_recording, statements, buffers, latches, sleeps, queries):
+    for topic in (of_programs, of_files, statements, buffers, latches, sleeps, queries):
         _aligned(topic(presented), console)
     _factors(presented, console)
     _scaling(presented.judgement, presented.about, console)
