@@ -184,6 +184,9 @@ class _Readings:
         """Whether a row is understood; then its values are kept."""
         if heading.free and len(cells) > heading.width:
             last = heading.width - 1
+            if cells[last].isdigit():
+                # a number too many before the command
+                return False
             cells = [*cells[:last], " ".join(cells[last:])]
         if len(cells) != heading.width or any(not _ID.fullmatch(cells[i]) for i in heading.ids):
             return False
