@@ -14,11 +14,11 @@ from steelyard.study.load_study import plan_study
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workloads import work_of
 from steelyard.workloads.brokerage.generator import lines
-from steelyard.workloads.brokerage.holdings import Holdings
 from steelyard.workloads.brokerage.orders import orders_of
+from steelyard.workloads.brokerage.past import Holdings
 from steelyard.workloads.brokerage.scale import Scale, accounts_of, rank_of, tier_of
 from steelyard.workloads.brokerage.schema import TABLES
-from steelyard.workloads.brokerage.sizes import rows
+from steelyard.workloads.brokerage.workload import rows
 from steelyard.workloads.load_plan import anywhere, check_load
 
 SMALL = Scale(1_000, 1)

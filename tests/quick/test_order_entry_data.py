@@ -20,8 +20,7 @@ from steelyard.workloads import work_of
 from steelyard.workloads.chance import Chance
 from steelyard.workloads.load_plan import anywhere, check_load
 from steelyard.workloads.order_entry.generator import lines
-from steelyard.workloads.order_entry.last_names import LAST_NAMES
-from steelyard.workloads.order_entry.schema import TABLES, rows
+from steelyard.workloads.order_entry.schema import LAST_NAMES, TABLES, rows
 
 C_LAST_NAME = 208
 STUDY = """\

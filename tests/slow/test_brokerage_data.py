@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.workloads.brokerage.holdings import Holdings
 from steelyard.workloads.brokerage.orders import orders_of
+from steelyard.workloads.brokerage.past import Holdings
 from steelyard.workloads.brokerage.scale import Scale, accounts_of
 
 

@@ -190,8 +190,7 @@ class Bus:
                 raise InputError(
                     f"hosts of the fleet without a worker: {', '.join(missing)}",
                     "steelyard fleet up HOSTS.toml starts one per host; of your own:"
-                    f" dask worker --scheduler-file {SCHEDULER_FILE} --name HOST --nthreads 1"
-                    " --no-nanny",
+                    f" dask worker --scheduler-file {SCHEDULER_FILE} --name HOST --nthreads 1 --no-nanny",
                 )
             time.sleep(0.2)
 

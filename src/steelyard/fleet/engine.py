@@ -13,13 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.clocks import Offset
-from steelyard.fleet.host_tables import host_tables
-from steelyard.fleet.merge import Part, merged
+from steelyard.fleet.clocks import Offset, drift_ns
+from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
-from steelyard.fleet.repeats import Repeats
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.run_tables.rows import Columns, Rows
 
 _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
@@ -30,6 +29,8 @@ _STARTED_S = 30.0
 _Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)
 _SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
+
+_WHOLE = "transaction"
 
 
 class FleetEngine:
@@ -227,3 +228,61 @@ def _together(events: Sequence[_Event]) -> dict[str, Any]:
         elif key in _SUMS:
             found[key] = sum(values)
     return found
+
+
+def host_tables(parts: Sequence[Part], after: Mapping[str, Offset]) -> dict[str, Columns]:
+    """The tables hosts, host_load and host_samples; after: offsets when the run was over."""
+    hosts, load, samples = Rows("hosts"), Rows("host_load"), Rows("host_samples")
+    for part in parts:
+        later = after[part.host]
+        hosts.add(
+            host=part.host,
+            offset_ns=part.clock.offset_ns,
+            bound_ns=part.clock.bound_ns,
+            drift_ns=drift_ns(part.clock, later),
+            drift_bound_ns=part.clock.bound_ns + later.bound_ns,
+            drift_after_ns=later.at_ns - part.clock.at_ns,
+        )
+        _add_load(load, part)
+        for own in (part.own.samples, part.own.result.tables["samples"]):
+            columns = (own[name] for name in ("t_ns", "monitor", "entity", "metric", "value"))
+            for t_ns, monitor, entity, metric, value in zip(*columns, strict=True):
+                samples.add(
+                    host=part.host,
+                    t_ns=part.clock.to_lab(t_ns),
+                    monitor=monitor,
+                    entity=entity,
+                    metric=metric,
+                    value=value,
+                )
+    return {"hosts": hosts.columns(), "host_load": load.columns(), "host_samples": samples.columns()}
+
+
+def _add_load(load: Rows, part: Part) -> None:
+    """A row per load point: its clients, its transactions, their latency."""
+    tables = part.own.result.tables
+    clients, latency = tables["clients"], tables["latency"]
+    histograms = {
+        point: histogram
+        for point, statement, histogram in zip(
+            latency["point"], latency["statement"], latency["histogram"], strict=True
+        )
+        if statement == _WHOLE
+    }
+    for point, began in enumerate(began_ns(part)):
+        own = [
+            (done, errors)
+            for at, done, errors in zip(
+                clients["point"], clients["transactions"], clients["errors"], strict=True
+            )
+            if at == point
+        ]
+        load.add(
+            host=part.host,
+            point=point,
+            clients=len(own),
+            transactions=sum(done for done, _ in own),
+            errors=sum(errors for _, errors in own),
+            began_ns=began,
+            histogram=histograms[point],
+        )

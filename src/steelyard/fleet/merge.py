@@ -10,10 +10,15 @@ from steelyard import _core
 from steelyard.fleet.clocks import Offset
 from steelyard.fleet.on_host import HostResult
 from steelyard.lab.engines.facts import Facts
+from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.quantities import count
 from steelyard.run_tables.rows import Columns
 
 _Reduce = Mapping[str, Callable[[Sequence[Any]], Any]]
+
+# of one turn
+_REPEATS_MAX = 3
 
 
 def _first(values: Sequence[Any]) -> Any:
@@ -135,3 +140,39 @@ def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
             min((t_ns for t_ns in point if t_ns), default=0) for point in zip(*began, strict=True)
         ),
     )
+
+
+class Repeats:
+    """Those of one engine."""
+
+    def __init__(self) -> None:
+        self._in_succession = self._turns = self._done = 0
+        self._latest_ms: dict[str, float] = {}
+
+    def add(self, late_ms: Mapping[str, float], done: int) -> None:
+        """One more. late_ms: by host; done: transactions of the others. Raises LoadFailed after the third."""
+        self._in_succession += 1
+        self._turns += 1
+        self._done += done
+        for host, ms in late_ms.items():
+            self._latest_ms[host] = max(ms, self._latest_ms.get(host, 0.0))
+        if self._in_succession > _REPEATS_MAX:
+            host = max(late_ms, key=late_ms.__getitem__)
+            raise LoadFailed(
+                f"host {host}: the command to begin a turn came too late {self._in_succession} times in"
+                f" succession, the last time by {late_ms[host]:.0f} ms"
+            )
+
+    def over(self) -> int:
+        """All have done their turn; transactions of those before it that count nowhere."""
+        done, self._done, self._in_succession = self._done, 0, 0
+        return done
+
+    @property
+    def notice(self) -> str:
+        """A sentence; '' where none was repeated."""
+        if not self._turns:
+            return ""
+        hosts = ", ".join(f"{host} (by up to {ms:.1f} ms)" for host, ms in self._latest_ms.items())
+        turns = count(self._turns, "turn was", "turns were")
+        return f"{turns} repeated: the command to begin came late on {hosts}"

@@ -30,9 +30,7 @@ def measured_study(path: Path, option: str | None) -> str:
     found = bursts(bundle, chosen)
     text = (
         f"# measured: {found.count:,} bursts of a server's threads, study {bundle.study.name}, option"
-        f" {chosen}\n"
-        "[workload.groups.server]\n"
-        f"cpu = {_times(found.burst_us, found.burst_cv)}\n"
+        f" {chosen}\n[workload.groups.server]\ncpu = {_times(found.burst_us, found.burst_cv)}\n"
         f"sleep = {_times(found.sleep_us, found.sleep_cv)}\n"
     )
     study = catalogue()[_STUDY].read_text(encoding="utf-8")

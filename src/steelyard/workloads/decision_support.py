@@ -22,7 +22,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import FileTable, Work
-from steelyard.workloads.disk_room import check_disk_room
+from steelyard.workloads.layout import check_disk_room
 
 _PROGRAM = "tpchgen-cli"
 _GENERATE_S = 7200

@@ -1,11 +1,14 @@
-"""Tables of a workload: columns in SQL of every server, keys, indexes, size."""
+"""Tables of a workload: columns in SQL of every server, keys, indexes, size; room on the disk."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.study.errors import InputError
 from steelyard.workloads import FileTable
 
 
@@ -50,4 +53,25 @@ def file_tables(
     return tuple(
         FileTable(name, one.columns, one.key, one.indexes, writes(name, one), one.row_bytes * rows(name))
         for name, one in layouts.items()
+    )
+
+
+def check_disk_room(
+    number: float, each_bytes: float, what: str, fitting: Callable[[float], str], at: tuple[str, ...]
+) -> None:
+    """Raises InputError where `number` times each_bytes do not fit into the folder for temporary files.
+
+    what: the number with its noun; fitting: a smaller number as the study's key, '' where none fits; at: of
+    the key.
+    """
+    folder = tempfile.gettempdir()
+    free_bytes = shutil.disk_usage(folder).free
+    if number * each_bytes <= free_bytes:
+        return
+    smaller = fitting(free_bytes / each_bytes)
+    raise InputError(
+        f"{what} needs about {number * each_bytes / 1e9:.3g} GB in {folder},"
+        f" where {free_bytes / 1e9:.3g} GB are free",
+        f"{smaller} fits" if smaller else "set TMPDIR to a folder with more space",
+        at,
     )

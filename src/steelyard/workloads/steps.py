@@ -1,9 +1,13 @@
-"""Steps of transactions, as the load engine reads them (crates/load/src/plan/steps.rs)."""
+"""Steps of transactions, as the load engine reads them, and kinds of them (crates/load/src/plan/steps.rs)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from steelyard.study.workloads.statements import Statement
+from steelyard.workloads import Scripted
 
 Step = dict[str, Any]
 
@@ -53,3 +57,21 @@ def prefixed(transaction: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[S
             if branch in found:
                 found[branch] = list(prefixed(transaction, found[branch]))
         yield found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of transaction. statements: texts by the names that its steps use."""
+
+    statements: Mapping[str, str]
+    scripted: Scripted
+
+
+def named(kinds: Mapping[str, Kind]) -> tuple[dict[str, Statement], dict[str, Scripted]]:
+    """Statements and transactions by name: the kind's stands before that of each of its statements."""
+    statements: dict[str, Statement] = {}
+    found: dict[str, Scripted] = {}
+    for name, kind in kinds.items():
+        statements |= {f"{name}: {own}": Statement(sql=sql) for own, sql in kind.statements.items()}
+        found[name] = replace(kind.scripted, steps=tuple(prefixed(name, kind.scripted.steps)))
+    return statements, found

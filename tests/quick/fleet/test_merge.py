@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard import _core
 from steelyard.fleet.clocks import SAME, Offset
-from steelyard.fleet.host_tables import host_tables
+from steelyard.fleet.engine import host_tables
 from steelyard.fleet.merge import Part, merged
 from steelyard.fleet.on_host import HostResult
 from steelyard.lab.engines.facts import Facts

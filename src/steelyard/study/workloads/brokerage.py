@@ -53,8 +53,7 @@ class BrokerageWorkload(DerivedWorkload):
         days = f"{self.days} day{'s' * (self.days != 1)} of trades"
         return {
             "workload": f"{self.kind} (derived from TPC-E, not a TPC benchmark), {self.customers:,}"
-            " customers,"
-            f" {days}",
+            f" customers, {days}",
             "arrival": f"{self.arrival.summary()}; {self.clients_apart} of the clients are the market",
             "threads": str(self.threads),
         }

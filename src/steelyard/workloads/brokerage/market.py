@@ -17,8 +17,7 @@ from steelyard.workloads.brokerage.trade_order import (
     to_market,
     value_steps,
 )
-from steelyard.workloads.kinds import Kind
-from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
 
 _TICKER_QUEUE = "prices on the ticker"
 # of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security
@@ -31,8 +30,7 @@ _TRIGGERED = (
 _HOLDING = "select h_t_id, h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol order by"
 _RESULT: Mapping[str, str] = {
     "trade": "select t_ca_id, t_tt_id, t_s_symb, t_qty, t_chrg * 100 as charge, t_lifo, t_is_cash,"
-    " tt_is_sell,"
-    " tt_name from trade, trade_type where t_id = :t and tt_id = t_tt_id",
+    " tt_is_sell, tt_name from trade, trade_type where t_id = :t and tt_id = t_tt_id",
     # all results of an account come one after another
     "account": "select ca_b_id, ca_c_id, ca_tax_st from customer_account where ca_id = :a for update",
     "holding summary": "select hs_qty from holding_summary where hs_ca_id = :a and hs_s_symb = :symbol"
@@ -58,22 +56,19 @@ _RESULT: Mapping[str, str] = {
     "commission rate": "select cr_rate from commission_rate where cr_c_tier = :tier and cr_tt_id = :type"
     " and cr_ex_id = :exchange and cr_from_qty <= :quantity and cr_to_qty >= :quantity",
     "update trade": "update trade set t_comm = :commission * 0.01, t_dts = current_timestamp(6), t_st_id"
-    " = 'CMPT',"
-    " t_trade_price = :price * 0.01 where t_id = :t",
+    " = 'CMPT', t_trade_price = :price * 0.01 where t_id = :t",
     "insert history": "insert into trade_history (th_t_id, th_st_id, th_dts)"
     " values (:t, 'CMPT', current_timestamp(6))",
     # the hot row: ten brokers per 1,000 customers
     "update broker": "update broker set b_comm_total = b_comm_total + :commission * 0.01,"
     " b_num_trades = b_num_trades + 1 where b_id = :b",
     "insert settlement": "insert into settlement (se_t_id, se_cash_type, se_cash_due_date, se_amt) values"
-    " (:t,"
-    " case cast(:cash as integer) when 1 then 'Cash Account' else 'Margin' end,"
+    " (:t, case cast(:cash as integer) when 1 then 'Cash Account' else 'Margin' end,"
     " current_date + interval '2' day, :amount * 0.01)",
     "update balance": "update customer_account set ca_bal = ca_bal + :amount * 0.01 where ca_id = :a",
     "insert cash": "insert into cash_transaction (ct_t_id, ct_dts, ct_amt, ct_name) values (:t,"
     " current_timestamp(6), :amount * 0.01, concat(left(:type_name, 12), ' ', cast(:quantity as"
-    " decimal(6,0)),"
-    " ' shares of ', left(:symbol, 15)))",
+    " decimal(6,0)), ' shares of ', left(:symbol, 15)))",
 }
 _FEED: Mapping[str, str] = {
     "update last trade": "update last_trade set lt_price = :price * 0.01, lt_vol = lt_vol + :quantity,"

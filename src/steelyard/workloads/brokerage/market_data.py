@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
 
-from steelyard.workloads.brokerage.fees import RANGES, charge_cents, rate_of
+from steelyard.workloads.brokerage.fees import RANGES, charge_cents, rate_millionths, rate_of
 from steelyard.workloads.brokerage.past import FIRST_DAY
 from steelyard.workloads.brokerage.scale import (
     INDUSTRIES,
@@ -17,7 +17,6 @@ from steelyard.workloads.brokerage.scale import (
     symbol,
 )
 from steelyard.workloads.brokerage.schema import EXCHANGES, TRADE_TYPES
-from steelyard.workloads.brokerage.taxes import rate_millionths
 from steelyard.workloads.chance import Chance, money
 
 DAYS = 1_305  # five years of 261 days

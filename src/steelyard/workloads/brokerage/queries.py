@@ -1,4 +1,4 @@
-"""The transactions that only read: broker volume, positions, markets, securities, states of trades."""
+"""The transactions that read, and Trade-Update: volume, positions, markets, securities, past trades."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from steelyard.workloads.brokerage.draws import (
     broker_list_length,
     brokers,
     industry_name,
+    past_trade,
     sector_name,
     security,
     tax_number,
 )
 from steelyard.workloads.brokerage.market_data import days_before
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
-from steelyard.workloads.kinds import Kind
-from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
 
 _TRADES_SHOWN = 50
 _HISTORY_SHOWN = 10
@@ -26,6 +26,48 @@ _CHANGE = (
     " security, last_trade, daily_market where {where} and s_symb = {symbol} and lt_s_symb = {symbol}"
     " and dm_s_symb = {symbol} and dm_date = cast(:day as date)"
 )
+
+_TRADES = 20
+_IDS = ", ".join(f":t{n}" for n in range(1, _TRADES + 1))
+_SINCE = "t_dts >= (select t_dts from trade where t_id = :since)"
+# the trades of each frame, as a table with the column `id`
+_PAGES: Mapping[str, str] = {
+    "numbers": f"(select t_id as id from trade where t_id in ({_IDS})) as page",
+    "account": f"(select t_id as id from trade where t_ca_id = :a and {_SINCE} order by t_dts limit"
+    f" {_TRADES}) as page",
+    "security": f"(select t_id as id from trade where t_s_symb = :symbol and {_SINCE} order by t_dts limit"
+    f" {_TRADES}) as page",
+}
+_PARTS: Mapping[str, str] = {
+    "trades": "select t_id, t_bid_price, t_exec_name, t_is_cash, tt_is_mrkt, t_trade_price from {page},"
+    " trade, trade_type where t_id = id and tt_id = t_tt_id",
+    "settlements": "select se_t_id, se_amt, se_cash_due_date, se_cash_type from {page}, settlement"
+    " where se_t_id = id",
+    "cash": "select ct_t_id, ct_amt, ct_dts, ct_name from {page}, cash_transaction where ct_t_id = id",
+    "history": "select th_t_id, th_dts, th_st_id from {page}, trade_history where th_t_id = id order by"
+    " th_dts",
+}
+_HOLDINGS: Mapping[str, str] = {
+    "first trade": f"select t_id from trade where t_ca_id = :a and {_SINCE} order by t_dts limit 1",
+    "holdings": "select hh_h_t_id, hh_t_id, hh_before_qty, hh_after_qty from holding_history where"
+    f" hh_h_t_id in (select hh_h_t_id from holding_history where hh_t_id = :t) limit {_TRADES}",
+}
+_NEXT = "select t_id, t_dts from trade where {of} and t_dts > :moment order by t_dts limit 1"
+_UPDATES: Mapping[str, str] = {
+    "update names": "update trade set t_exec_name = case when t_exec_name like '% X %'"
+    " then replace(t_exec_name, ' X ', ' ') else replace(t_exec_name, ' ', ' X ') end"
+    f" where t_id in ({_IDS})",
+    "since": "select t_dts from trade where t_id = :since",
+    "next by account": _NEXT.format(of="t_ca_id = :a"),
+    "next by security": _NEXT.format(of="t_s_symb = :symbol"),
+    "update settlement": "update settlement set se_cash_type = case se_cash_type when 'Cash Account' then"
+    " 'Cash'"
+    " when 'Cash' then 'Cash Account' when 'Margin' then 'Margin Account' else 'Margin' end where se_t_id"
+    " = :t",
+    "update cash": "update cash_transaction set ct_name = case when ct_name like '% shares of %'"
+    " then replace(ct_name, ' shares of ', ' Shares of ') else replace(ct_name, ' Shares of ', ' shares"
+    " of ') end where ct_t_id = :t",
+}
 
 
 def queries(scale: Scale) -> dict[str, Kind]:
@@ -95,10 +137,8 @@ def _day() -> Step:
 
 _SECURITY_DETAIL = {
     "security": "select s_name, co_id, co_name, co_sp_rate, co_ceo, co_desc, co_open_date, co_st_id,"
-    " s_num_out,"
-    " s_start_date, s_exch_date, s_pe, s_52wk_high, s_52wk_high_date, s_52wk_low, s_52wk_low_date,"
-    " s_dividend,"
-    " s_yield, ex_desc, ex_name, ex_num_symb, ex_open, ex_close from security, company, exchange"
+    " s_num_out, s_start_date, s_exch_date, s_pe, s_52wk_high, s_52wk_high_date, s_52wk_low, s_52wk_low_date,"
+    " s_dividend, s_yield, ex_desc, ex_name, ex_num_symb, ex_open, ex_close from security, company, exchange"
     " where s_symb = :symbol and co_id = s_co_id and ex_id = s_ex_id",
     "days": "select dm_date, dm_close, dm_high, dm_low, dm_vol from daily_market where dm_s_symb = :symbol"
     " and dm_date >= cast(:day as date) order by dm_date limit :rows",
@@ -152,3 +192,53 @@ def _broker_volume_sql(scale: Scale) -> Mapping[str, str]:
 
 def _broker_volume(scale: Scale) -> list[Step]:
     return [*brokers(scale), sector_name(uniform(1, SECTORS)), BEGIN, execute("volume"), COMMIT]
+
+
+def lookups(scale: Scale) -> dict[str, Kind]:
+    """By name, with the weights of the mix in thousandths."""
+    texts = {
+        f"{part} by {frame}": sql.format(page=page)
+        for frame, page in _PAGES.items()
+        for part, sql in _PARTS.items()
+    }
+    drawn = _drawn(scale)
+    lookup = [*drawn, BEGIN, _frames((30, 60, 90), update=False), COMMIT]
+    update = [*drawn, BEGIN, _frames((33, 66, 100), update=True), COMMIT]
+    return {
+        "trade-lookup": Kind({**texts, **_HOLDINGS}, Scripted(80, tuple(lookup))),
+        "trade-update": Kind({**texts, **_UPDATES}, Scripted(20, tuple(update))),
+    }
+
+
+def _drawn(scale: Scale) -> list[Step]:
+    numbers = [past_trade(f"t{n}", scale, distinct="trades") for n in range(1, _TRADES + 1)]
+    frame = put("frame", uniform(1, 100))
+    return [frame, *account(scale), *security(scale), past_trade("since", scale), *numbers]
+
+
+def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
+    """By numbers, by account, by security, or holdings of a trade: per cent up to which each is chosen."""
+    other = [] if update else [execute("first trade", {"t": "t_id"}, rows="found"), _holdings()]
+    frames: list[Step] = other
+    for last, frame in reversed(list(zip(up_to, _PAGES, strict=True))):
+        change = _change(frame) if update else []
+        frames = [when(["le", "frame", last], [*change, *_parts(frame)], frames)]
+    return frames[0]
+
+
+def _change(frame: str) -> list[Step]:
+    """Of trades that are found in the order of their time, one after another."""
+    if frame == "numbers":
+        return [execute("update names")]
+    change = execute("update settlement" if frame == "account" else "update cash")
+    found = execute(f"next by {frame}", {"t": "t_id", "moment": "t_dts"}, rows="found")
+    one = [found, when(["gt", "found", 0], [change])]
+    return [execute("since", {"moment": "t_dts"}), {"do": "loop", "times": _TRADES, "steps": one}]
+
+
+def _holdings() -> Step:
+    return when(["gt", "found", 0], [execute("holdings")])
+
+
+def _parts(frame: str) -> list[Step]:
+    return [execute(f"{part} by {frame}") for part in _PARTS]

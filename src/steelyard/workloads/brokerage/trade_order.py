@@ -18,8 +18,7 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
 from steelyard.workloads.brokerage.schema import TRADE_TYPES
-from steelyard.workloads.kinds import Kind
-from steelyard.workloads.steps import BEGIN, COMMIT, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
 # quantities are multiples of the least: no trade closes more holdings
@@ -54,8 +53,7 @@ _STATEMENTS: Mapping[str, str] = {
     " :status, :type, :cash, :symbol, :quantity, :price * 0.01, :a, concat(left(:first_name, 20), ' ',"
     " left(:last_name, 25)), null, :charge * 0.01, :commission * 0.01, 0, :lifo)",
     "insert request": "insert into trade_request (tr_t_id, tr_tt_id, tr_s_symb, tr_qty, tr_bid_price,"
-    " tr_b_id)"
-    " values (:t, :type, :symbol, :quantity, :price * 0.01, :b)",
+    " tr_b_id) values (:t, :type, :symbol, :quantity, :price * 0.01, :b)",
     "insert history": "insert into trade_history (th_t_id, th_st_id, th_dts)"
     " values (:t, :status, current_timestamp(6))",
 }

@@ -3,24 +3,100 @@
 from __future__ import annotations
 
 from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
-from steelyard.workloads import Work
-from steelyard.workloads.brokerage.consistency import conditions
+from steelyard.workloads import Condition, Work
 from steelyard.workloads.brokerage.generator import lines
-from steelyard.workloads.brokerage.lookups import lookups
 from steelyard.workloads.brokerage.market import market_feed, trade_result
-from steelyard.workloads.brokerage.queries import queries
-from steelyard.workloads.brokerage.scale import Scale
+from steelyard.workloads.brokerage.queries import lookups, queries
+from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, TAX_RATES, Scale
 from steelyard.workloads.brokerage.schema import TABLES
-from steelyard.workloads.brokerage.sizes import rows
 from steelyard.workloads.brokerage.trade_order import trade_order
-from steelyard.workloads.disk_room import check_disk_room
-from steelyard.workloads.kinds import named
-from steelyard.workloads.layout import file_tables
+from steelyard.workloads.layout import check_disk_room, file_tables
+from steelyard.workloads.steps import named
 
 # the data with indexes as loaded, their copy, CSV files and the server's log: of customers, of days
 _ROOM_BYTES_PER_UNIT, _ROOM_BYTES_PER_UNIT_AND_DAY = 6e8, 2.5e8
 # each trade has its settlement, history and holdings
 _GROWING = ("trade",)
+
+_FIXED = {
+    "charge": 15,
+    "commission_rate": 240,
+    "exchange": 4,
+    "industry": INDUSTRIES,
+    "sector": SECTORS,
+    "status_type": 5,
+    "taxrate": TAX_RATES,
+    "trade_type": 5,
+    "trade_request": 0,
+}
+_PER_CUSTOMER = {
+    "customer": 1.0,
+    "watch_list": 1.0,
+    "customer_taxrate": 2.0,
+    "customer_account": 5.0,
+    "account_permission": 1.42 * 5,
+    "broker": 0.01,
+    "company": 0.5,
+    "security": 0.685,
+    "last_trade": 0.685,
+    "daily_market": 0.685 * 1_305,
+    "watch_item": 100.0,
+    "holding_summary": 9.96 * 5,
+}
+_PER_TRADE = {
+    "trade": 1.0,
+    "settlement": 1.0,
+    "trade_history": 2.4,
+    "cash_transaction": 0.92,
+    "holding": 0.051,
+    "holding_history": 1.34,
+}
+
+_CHECKED_ALWAYS = 3
+_BY_BROKER = (
+    "select count(*) from broker left join (select ca_b_id, count(*) as trades, sum(t_comm) as commissions"
+    " from trade, customer_account where t_st_id = 'CMPT' and ca_id = t_ca_id group by ca_b_id) as done"
+    " on ca_b_id = b_id where "
+)
+
+# by number, from 1
+_CONDITIONS: tuple[tuple[str, str], ...] = (
+    (
+        "b_num_trades of a broker is the number of completed trades",
+        _BY_BROKER + "b_num_trades <> coalesce(trades, 0)",
+    ),
+    (
+        "b_comm_total of a broker is the sum of t_comm of completed trades",
+        _BY_BROKER + "b_comm_total <> coalesce(commissions, 0)",
+    ),
+    (
+        "hs_qty of an account and security is the sum of h_qty",
+        "select count(*) from (select ca, symbol from (select hs_ca_id as ca, hs_s_symb as symbol, hs_qty"
+        " as qty from holding_summary union all select h_ca_id, h_s_symb, -h_qty from holding) as both_sides"
+        " group by ca, symbol having sum(qty) <> 0) as wrong",
+    ),
+    (
+        "a completed trade has one settlement, and no other has one",
+        "select count(*) from trade left join settlement on se_t_id = t_id"
+        " where (t_st_id = 'CMPT') <> (se_t_id is not null)",
+    ),
+    (
+        "a completed trade for cash has one cash_transaction, and no other has one",
+        "select count(*) from trade left join cash_transaction on ct_t_id = t_id"
+        " where (t_st_id = 'CMPT' and t_is_cash = 1) <> (ct_t_id is not null)",
+    ),
+    (
+        "a pending trade is in trade_request, and no other",
+        "select count(*) from trade left join trade_request on tr_t_id = t_id"
+        " where (t_st_id = 'PNDG') <> (tr_t_id is not null)",
+    ),
+    (
+        "the changes in holding_history of a holding add up to h_qty",
+        "select count(*) from (select id from (select hh_h_t_id as id, hh_after_qty - hh_before_qty as qty"
+        " from holding_history union all select h_t_id, -h_qty from holding) as both_sides"
+        " group by id having sum(qty) <> 0) as wrong",
+    ),
+)
 
 
 def brokerage(workload: BrokerageWorkload) -> Work:
@@ -67,3 +143,21 @@ def _remarks(workload: BrokerageWorkload) -> list[str]:
         f"{workload.result_clients} of the clients execute Trade-Result, {workload.feed_clients}"
         " Market-Feed: the market, whose rate follows the customers' orders",
     ]
+
+
+def rows(table: str, scale: Scale) -> int:
+    """Rows of a table as loaded; holdings as after 300 days."""
+    if table in _FIXED:
+        return _FIXED[table]
+    if table in _PER_CUSTOMER:
+        return round(_PER_CUSTOMER[table] * scale.customers)
+    return round(_PER_TRADE[table] * scale.trades)
+
+
+def conditions(after_runs: str) -> tuple[Condition, ...]:
+    """All seven. after_runs: which are checked after a run, `three` or `all`."""
+    last = _CHECKED_ALWAYS if after_runs == "three" else len(_CONDITIONS)
+    return tuple(
+        Condition(f"consistency condition {number} ({text})", sql, after_runs=number <= last)
+        for number, (text, sql) in enumerate(_CONDITIONS, start=1)
+    )

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import chain
 
 from steelyard.workloads.chance import Chance, money, rates
-from steelyard.workloads.order_entry.last_names import LAST_NAMES
 from steelyard.workloads.order_entry.schema import (
     CUSTOMERS,
     DELIVERED,
     DISTRICTS,
     ITEMS,
+    LAST_NAMES,
     LINES_MAX,
     LINES_MIN,
 )

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
-from steelyard.workloads.order_entry.last_names import LAST_NAMES
-from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS
+from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS, LAST_NAMES
 from steelyard.workloads.steps import Step, execute, nurand, percent, put, uniform, when
 
 BY_LAST_NAME_PERCENT = 60

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted
-from steelyard.workloads.kinds import Kind, named
 from steelyard.workloads.order_entry.new_order import new_order, new_order_statements
-from steelyard.workloads.order_entry.report import report
 from steelyard.workloads.order_entry.schema import DISTRICTS
 from steelyard.workloads.order_entry.steps import (
     CUSTOMER_STATEMENTS,
@@ -23,8 +21,10 @@ from steelyard.workloads.order_entry.steps import (
 from steelyard.workloads.steps import (
     BEGIN,
     COMMIT,
+    Kind,
     Step,
     execute,
+    named,
     percent,
     put,
     uniform,
@@ -84,6 +84,11 @@ _STOCK_LEVEL: Mapping[str, str] = {
     " and ol_o_id >= :first and ol_o_id < :next and s_w_id = :w and s_i_id = ol_i_id"
     " and s_quantity < :threshold",
 }
+
+_SALES = (
+    "select ol_i_id, count(*), sum(ol_quantity), sum(ol_amount) from order_line"
+    " group by ol_i_id order by sum(ol_amount) desc, ol_i_id limit 20"
+)
 
 
 @dataclass(frozen=True)
@@ -185,3 +190,10 @@ _KINDS: Mapping[str, _Kind] = {
     "delivery": _Kind(4, 2, 5, lambda _: _DELIVERY, _delivery),
     "stock-level": _Kind(4, 2, 5, lambda _: _STOCK_LEVEL, _stock_level),
 }
+
+
+def report(clients: int) -> dict[str, Kind]:
+    """The report by so many clients, which execute nothing else; {} without them."""
+    if not clients:
+        return {}
+    return {"report": Kind({"sales": _SALES}, Scripted(0, (execute("sales"),), clients=clients))}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from steelyard.workloads.pgbench.script_error import Place
+from steelyard.study.errors import InputError
 
 # a number, the name of a variable, or a call: a function's name and its arguments
 Tree = int | float | bool | str | list[Any] | None
@@ -45,6 +46,18 @@ _SEEDED: Mapping[str, tuple[str, int]] = {
     "permute": ("permute", 2),
 }
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a script."""
+
+    file: str
+    line: int
+
+    def error(self, text: str, hint: str = "") -> InputError:
+        """What is wrong there, and the way around."""
+        return InputError(f"{self.file}:{self.line}: {text}", hint)
 
 
 def parse(text: str, place: Place) -> Tree:

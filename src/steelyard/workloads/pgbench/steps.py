@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard import _core
+from steelyard.sql_text import script_of
 from steelyard.study.key_types import Setting
 from steelyard.study.workloads.statements import Statement
-from steelyard.workloads.pgbench.commands import Meta, Sql, commands_of
-from steelyard.workloads.pgbench.expressions import Tree, parse, variables_of
-from steelyard.workloads.pgbench.script_error import Place
+from steelyard.workloads.pgbench.expressions import Place, Tree, parse, variables_of
 
 Step = dict[str, Any]
 
@@ -240,3 +239,40 @@ def _names(command: Sql | Meta) -> list[str]:
     if isinstance(command, Sql):
         return _core.statement_parameters(command.text, "postgresql")
     return _VARIABLE.findall(command.rest) + (["default_seed"] if "(" in command.rest else [])
+
+
+@dataclass(frozen=True)
+class Sql:
+    """A command of SQL as written. bare: without comments; quoted: its texts and names in quotes."""
+
+    place: Place
+    text: str
+    bare: str
+    quoted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Meta:
+    """A meta-command. name: without its backslash; rest: what follows it."""
+
+    place: Place
+    name: str
+    rest: str
+
+
+def commands_of(text: str, file: str) -> Iterator[Sql | Meta]:
+    """The commands of a script in their order. Raises InputError for a quote or comment that does not end."""
+    for command in script_of(text):
+        place = Place(file, 1 + text.count("\n", 0, command.at))
+        if command.meta == "" and command.rest.startswith(";"):
+            raise place.error("\\; is not supported", "end each command with a semicolon")
+        if command.meta is not None:
+            yield Meta(place, command.meta, command.rest)
+            continue
+        at = command.at
+        for kind, piece in command.tokens:
+            if kind == "broken":
+                begin = Place(file, 1 + text.count("\n", 0, text.index(piece, at)))
+                raise begin.error("a quote or a comment that begins here does not end")
+        quoted = tuple(piece for kind, piece in command.tokens if kind in ("text", "name"))
+        yield Sql(place, command.text, command.bare, quoted)
