@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.completion import as_json
 from steelyard.workflow.exit_codes import Exit
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--cpu", type=int, help="CPU to measure on.  [default: the last permitted CPU]")
 @click.option("--repetitions", type=click.IntRange(5, 1000), default=15, show_default=True)
 @click.option("--quick", is_flag=True, help="Working sets up to 1 MiB only: seconds instead of a minute.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@as_json("As JSON on standard output.")
 def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> None:
     """Measure the cost of a context switch and a cache miss on this machine.
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import PATH
+
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", "folder", required=True, type=click.Path(path_type=Path), help="Folder to write."
-)
+@click.argument("files", nargs=-1, required=True, type=PATH)
+@click.option("-o", "--output", "folder", required=True, type=PATH, help="Folder to write.")
 @click.option("--database", default="", help="Take the statements of this database. Default: the only one.")
 @click.option(
     "--values",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Generators of values for the statements of pg_stat_statements, TOML.",
 )
 def command(files: tuple[Path, ...], folder: Path, database: str, values: Path | None) -> None:

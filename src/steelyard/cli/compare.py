@@ -6,20 +6,18 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import bundles
+from steelyard.cli.completion import PATH, as_json, bundles
 
 
 @click.command()
-@click.argument("here", type=click.Path(path_type=Path), shell_complete=bundles)
-@click.argument("there", type=click.Path(path_type=Path), nargs=-1, required=True, shell_complete=bundles)
+@click.argument("here", type=PATH, shell_complete=bundles)
+@click.argument("there", type=PATH, nargs=-1, required=True, shell_complete=bundles)
 @click.option(
     "--as", "names", metavar="THERE=HERE", multiple=True, help="An option there is this one here; repeatable."
 )
 @click.option("--force", is_flag=True, help="Compare even if workload, data or load points differ.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-@click.option(
-    "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page too. Default: none."
-)
+@as_json("As JSON on standard output.")
+@click.option("--html", metavar="FILE", type=PATH, help="Write a page too. Default: none.")
 def command(
     here: Path,
     there: tuple[Path, ...],

@@ -1,15 +1,19 @@
-"""What the shell completes: names of studies, tables and subjects, bundles, recordings."""
+"""Parameters that commands share, and what the shell completes: names of studies, bundles, recordings."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 _BUNDLE_FILE = "bundle.json"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
 
 
 def _starting(names: list[str], incomplete: str) -> list[CompletionItem]:
@@ -70,3 +74,11 @@ def overlays(context: click.Context, option: click.Parameter, incomplete: str) -
     from steelyard.recordings.model import catalogue
 
     return _starting(list(catalogue()), incomplete) + bundles(context, option, incomplete)
+
+
+bundle_argument = click.argument("bundle", type=PATH, shell_complete=bundles)
+
+
+def as_json(help_text: str) -> Callable[[_Command], _Command]:
+    """The option --json."""
+    return click.option("--json", "as_json", is_flag=True, help=help_text)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.completion import as_json
+
 if TYPE_CHECKING:
     from steelyard.report.terminal.dispatcher import Life
     from steelyard.subjects.dispatcher.dispatch_tables import DispatchTable
@@ -34,7 +36,7 @@ _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
     help="Print a study that simulates the server's bursts of this bundle under both tables.",
 )
 @click.option("--option", help="With --bursts: whose bursts.  [default: the baseline's]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@as_json("As JSON on standard output.")
 def command(
     table: str | None,
     other: str | None,

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import as_json
+
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Findings as JSON.")
+@as_json("Findings as JSON.")
 def command(as_json: bool) -> None:
     """Check what this machine and user permit, which servers are installed, and the current noise.
 

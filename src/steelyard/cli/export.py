@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import bundles, tables
+from steelyard.cli.completion import PATH, bundle_argument, tables
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
-@click.argument("folder", type=click.Path(path_type=Path))
+@bundle_argument
+@click.argument("folder", type=PATH)
 @click.option(
     "--format",
     "kind",

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-_FILE = click.argument("file", type=click.Path(path_type=Path))
+from steelyard.cli.completion import PATH, as_json
+
+_FILE = click.argument("file", type=PATH)
 
 
 @click.group()
@@ -25,7 +27,7 @@ def up(file: Path) -> None:
 
 @command.command()
 @_FILE
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@as_json("As JSON on standard output.")
 def check(file: Path, as_json: bool) -> None:
     """Check the hosts of FILE: versions, clocks, network, CPUs, limits. The fleet must be up."""
     from steelyard.workflow.fleet import fleet_check

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import recordings
+from steelyard.cli.completion import PATH, recordings
 
 
 @click.command("import")
@@ -24,7 +24,7 @@ from steelyard.cli.completion import recordings
 @click.option(
     "-o",
     "--to",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FOLDER",
     help="Bundle to write. Default: NAME.bundle here.",
 )

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import bundles, overlays
+from steelyard.cli.completion import PATH, as_json, bundle_argument, overlays
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
+@bundle_argument
 @click.option(
     "--html",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Where to write the page. Default: BUNDLE/report.html.",
 )
 @click.option(
     "--images",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder for every chart as PNG and SVG.",
 )
 @click.option(
@@ -31,7 +31,7 @@ from steelyard.cli.completion import bundles, overlays
     shell_complete=overlays,
     help="Draw the curves of another bundle, or of a recording by name, behind these. Repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@as_json("The judgement as JSON on standard output.")
 @click.option("--markdown", is_flag=True, help="The verdict as Markdown, for an issue or a wiki.")
 def command(
     bundle: Path,

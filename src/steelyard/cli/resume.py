@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import bundles, studies
+from steelyard.cli.completion import as_json, bundle_argument, studies
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
+@bundle_argument
 @click.argument("study", required=False, shell_complete=studies)
-@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@as_json("The judgement as JSON on standard output.")
 def command(bundle: Path, study: str | None, as_json: bool) -> None:
     """Continue the study in BUNDLE where it stopped.
 

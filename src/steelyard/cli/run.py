@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.completion import studies, subjects
+from steelyard.cli.completion import PATH, as_json, studies, subjects
 
 # not 100: a server's own timers run at round rates, and would be sampled always or never
 _PROFILE_HZ = 99
@@ -36,14 +36,14 @@ _DIAGNOSTIC_S = 2.0
     "--against",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Compare the settings of files (postgresql.conf, my.cnf), in place of the study's factors; of one"
     " file with the server as it is.",
 )
 @click.option(
     "--bundle",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder to write. Default: NAME-DATE.bundle here.",
 )
 @click.option(
@@ -69,7 +69,7 @@ _DIAGNOSTIC_S = 2.0
 @click.option(
     "--fleet",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Load from the hosts of FILE, which `steelyard fleet up FILE` has started.",
 )
 @click.option("--profile", is_flag=True, help="CPU profile: 99 stacks per second and CPU.")
@@ -87,7 +87,7 @@ _DIAGNOSTIC_S = 2.0
 @click.option(
     "--dry-run", is_flag=True, help="Print the plan and all that is missing (then exit code 2); run nothing."
 )
-@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@as_json("The judgement as JSON on standard output.")
 def command(
     study: str | None,
     pgbench: tuple[str, ...],

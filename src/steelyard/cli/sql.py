@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.completion import bundles
+from steelyard.cli.completion import as_json, bundle_argument
 from steelyard.study.errors import InputError, typed
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ _INTERRUPT_S = 5.0
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(path_type=Path), shell_complete=bundles)
+@bundle_argument
 @click.argument("query", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Rows as JSON objects.")
+@as_json("Rows as JSON objects.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0, 1e6),

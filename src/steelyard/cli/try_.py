@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.completion import PATH, as_json
+
 
 @click.command("try")
-@click.option("--bundle", metavar="FOLDER", type=click.Path(path_type=Path), help="Folder to write.")
-@click.option("--json", "as_json", is_flag=True, help="The judgement as JSON on standard output.")
+@click.option("--bundle", metavar="FOLDER", type=PATH, help="Folder to write.")
+@as_json("The judgement as JSON on standard output.")
 def command(bundle: Path | None, as_json: bool) -> None:
     """First result in seconds: clients against a server that answers at once.
 

@@ -16,20 +16,16 @@ from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import (
     backlog_notices,
-    engine_samples,
-    error_notices,
-    never_succeeded,
     noticed,
+    outcome,
     run_tables,
-    why_nothing,
-    work_done,
 )
 from steelyard.lab.environment.redaction import redact, redacted_run
-from steelyard.lab.laboratory import Laboratory
+from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
@@ -37,14 +33,11 @@ from steelyard.lab.run_parts import (
     Pulse,
     Run,
     engine_cpus,
-    growth_samples,
     joined,
     refuse_inconsistent,
     refuse_interrupted,
     root_processes,
     target_of,
-    with_phases,
-    with_samples,
 )
 from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
@@ -88,7 +81,7 @@ class Listener:
 def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
     """One run of one option, by itself."""
     subject = laboratory.subjects[0]
-    origin_ns = time.monotonic_ns()
+    times = Times(time.monotonic_ns())
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     laboratory.progress.run_started(slot.option.label, slot.block, slot.slot)
     run = Run(slot, attempt, "void", "", started_at, 0.0)
@@ -97,9 +90,8 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
         load = started(subject, slot.option)
         facts = redact(load.facts, laboratory.study)
         laboratory.admit(slot.option.label, facts)
-        tables, cause = _load(laboratory, slot, load, origin_ns)
-        tps = work_done(tables, slot.option.workload.lower_is_better)
-        cause = cause if tps else why_nothing(tables)
+        tables, result = _load(laboratory, slot, load, times)
+        tps, cause = outcome(slot.option.workload, result, tables)
         status = "void" if cause else "done"
         run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
@@ -110,21 +102,23 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
     run = replace(
         run,
         server_log="" if run.status == "done" else log,
-        seconds=(time.monotonic_ns() - origin_ns) / 1e9,
+        seconds=times.now_ns() / 1e9,
     )
     return redacted_run(run, laboratory.study)
 
 
-def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tuple[dict[str, Columns], str]:
-    """The tables of a run, and why they are no result all the same ('': they are one)."""
+def _load(
+    laboratory: Laboratory, slot: Slot, load: Load, times: Times
+) -> tuple[dict[str, Columns], EngineResult]:
+    """The tables of a run, and what its engine reported."""
     work = laboratory.works[slot.option.label]
     plan = engine_plan(laboratory.study, slot, work, load, laboratory.numbers.of(0, 1))
-    set_up_end_ns = time.monotonic_ns() - origin_ns
+    times.set_up_ns = times.now_ns()
     engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
     try:
         pids = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
         target = target_of(load, pids, laboratory.placement.engine)
-        monitoring = Monitoring(laboratory.readers(), target, origin_ns)
+        monitoring = Monitoring(laboratory.readers(), target, times.origin_ns)
         # after the monitors: the server has one process for each of their connections
         tranches = _tranches(laboratory, load)
         probing = Probing(_probes(laboratory, load), target, laboratory.placement.engine, tranches)
@@ -148,32 +142,26 @@ def _load(laboratory: Laboratory, slot: Slot, load: Load, origin_ns: int) -> tup
         laboratory.numbers.add(result.facts.numbered)
         refuse_interrupted(load, result)
         refuse_inconsistent(laboratory.study, work, load)
-        after_ns = time.monotonic_ns() - origin_ns
+        times.after_ns = times.now_ns()
         time.sleep(_AFTER_S)
     finally:
         engine.stop()
         monitoring.stop()
         probing.stop()
-    cause = never_succeeded(result) if slot.option.workload.steady else ""
-    data_notices = tuple(("data", text) for text in work.remarks)
     if load.own_clock:
-        return noticed(run_tables(result, 0), (*data_notices, *_no_probes(laboratory.study, load))), cause
-    phases = (("set-up", 0, set_up_end_ns), ("after", after_ns, time.monotonic_ns() - origin_ns))
-    tables = with_phases(run_tables(result, origin_ns), phases)
-    grown = growth_samples(laboratory.study, work, load, after_ns)
-    parts = (monitoring.columns(), engine_samples(result, after_ns), probing.samples(origin_ns), grown)
-    tables = with_samples(tables, parts)
+        remarks = tuple(("data", text) for text in work.remarks)
+        return noticed(run_tables(result, 0), (*remarks, *_no_probes(laboratory.study, load))), result
+    times.end_ns = times.now_ns()
     if tranches is not None:
-        tranches.compare(tables["samples"])
+        tranches.compare(monitoring.columns())
         tranches.relate(result.tables)
-    notices = [*data_notices, *monitoring.notices, *probing.notices(), *backlog_notices(result)]
-    notices += _no_gets(laboratory.study, tranches)
-    meanings = laboratory.kind.error_meanings
-    tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
-    probed = probing.tables()
-    if latches := monitored_latches(tables["samples"], tables["phases"], laboratory.declared):
-        probed["latches"] = joined("latches", latches, probed.get("latches"))
-    return tables | probed, cause
+    samples = (monitoring.columns(), probing.samples(times.origin_ns))
+    notices = (*monitoring.notices, *probing.notices(), *backlog_notices(result))
+    notices = (*notices, *_no_gets(laboratory.study, tranches))
+    tables, probed = laboratory.tables_of(slot, load, result, times, samples, notices), probing.tables()
+    if "latches" in tables and "latches" in probed:
+        probed["latches"] = joined("latches", tables["latches"], probed["latches"])
+    return tables | probed, result
 
 
 def _probes(laboratory: Laboratory, load: Load) -> Mapping[str, Any]:

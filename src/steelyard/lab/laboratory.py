@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
-from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.placement import Placement
 from steelyard.lab.engines.place import Place, ThisMachine
+from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
 from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
+from steelyard.lab.run_parts import growth_samples, joined
 from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
+from steelyard.run_tables.rows import Columns, Rows
+from steelyard.study.plan import Slot
 from steelyard.study.study import Study
-from steelyard.subjects import Kind, Subject
+from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
 
 
@@ -33,6 +38,20 @@ class Progress(Protocol):
     def turned(self, share: float) -> None:
         """A turn, or a warm-up before turns, is over; share: of the block's load that is done, 0 to 1."""
         ...
+
+
+@dataclass
+class Times:
+    """Ends of the lab's own phases of a run: ns since origin_ns, which is a time of CLOCK_MONOTONIC."""
+
+    origin_ns: int
+    set_up_ns: int = 0
+    after_ns: int = 0
+    end_ns: int = 0
+
+    def now_ns(self) -> int:
+        """Since the origin."""
+        return time.monotonic_ns() - self.origin_ns
 
 
 @dataclass
@@ -78,10 +97,33 @@ class Laboratory:
         """The monitors of one run with their rates, by name."""
         return readers_of(self.study, self.kind)
 
-    @cached_property
-    def declared(self) -> Declared:
-        """The metrics that monitors may read, by monitor."""
-        return declared_of(self.study)
+    def tables_of(
+        self,
+        slot: Slot,
+        load: Load,
+        result: EngineResult,
+        times: Times,
+        samples: Sequence[Columns],
+        notices: Iterable[tuple[str, str]],
+    ) -> dict[str, Columns]:
+        """The tables of a run with a server or in process. samples, notices: what was observed beside it."""
+        work = self.works[slot.option.label]
+        tables = run_tables(result, times.origin_ns)
+        phases = Rows("phases")
+        phases.extend(tables["phases"])
+        for phase, start_ns, end_ns in (
+            ("set-up", 0, times.set_up_ns),
+            ("after", times.after_ns, times.end_ns),
+        ):
+            phases.add(point=0, clients=0, phase=phase, start_ns=start_ns, end_ns=end_ns)
+        grown = growth_samples(self.study, work, load, times.after_ns)
+        of_engine = (engine_samples(result, times.after_ns), grown, tables.get("samples"))
+        tables |= {"phases": phases.columns(), "samples": joined("samples", *samples, *of_engine)}
+        of_data = [("data", text) for text in work.remarks]
+        of_server = error_notices(tables, self.kind.error_meanings)
+        tables = noticed(tables, (*of_data, *notices, *of_server))
+        latches = monitored_latches(tables["samples"], tables["phases"], declared_of(self.study))
+        return tables | ({"latches": latches} if latches else {})
 
 
 def readers_of(study: Study, kind: Kind) -> dict[str, tuple[Reader, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,20 +53,6 @@ def target_of(load: Load, pids: Mapping[str, int], cpus: frozenset[int]) -> Targ
         driver = DriverProcess(query_command(jdbc), jdbc, cpus)
     dsn = server.dsn if server is not None else ""
     return Target({**pids, "monitors": os.getpid()}, dsn, driver)
-
-
-def with_phases(tables: Mapping[str, Columns], phases: Sequence[tuple[str, int, int]]) -> dict[str, Columns]:
-    """The tables with further phases: name, start and end (ns)."""
-    rows = Rows("phases")
-    rows.extend(tables["phases"])
-    for phase, start_ns, end_ns in phases:
-        rows.add(point=0, clients=0, phase=phase, start_ns=start_ns, end_ns=end_ns)
-    return {**tables, "phases": rows.columns()}
-
-
-def with_samples(tables: Mapping[str, Columns], parts: Sequence[Columns]) -> dict[str, Columns]:
-    """The tables with further samples."""
-    return {**tables, "samples": joined("samples", *parts, tables.get("samples"))}
 
 
 def joined(table: str, *parts: Columns | None) -> Columns:

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
 from steelyard.run_tables.rows import Columns, Rows
+from steelyard.study.workloads.workload import Workload
 
 # a rare transaction that failed once or twice may succeed the next time
 _FAILURES_MIN = 3
@@ -122,7 +123,14 @@ def _last(tables: Mapping[str, Columns], metric: str) -> dict[str, float]:
     return {entity: n for name, entity, n in zip(*columns, strict=True) if name == metric}
 
 
-def never_succeeded(result: EngineResult) -> str:
+def outcome(workload: Workload, result: EngineResult, tables: Mapping[str, Columns]) -> tuple[float, str]:
+    """Work per second of a run, and why it is no result all the same ('': it is one)."""
+    if not (tps := _work_done(tables, workload.lower_is_better)):
+        return tps, why_nothing(tables)
+    return tps, _never_succeeded(result) if workload.steady else ""
+
+
+def _never_succeeded(result: EngineResult) -> str:
     """Why a run is no result though most of its work succeeds: a kind of transaction that never does."""
     if "transactions" not in result.tables:
         return ""
@@ -141,7 +149,7 @@ def never_succeeded(result: EngineResult) -> str:
     return ""
 
 
-def work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
+def _work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
     """Transactions per second; of programs the best load point: total, or mean where lower wins."""
     if "scores" in tables:
         found: dict[int, list[float]] = {}

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -16,30 +16,20 @@ from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import (
-    engine_samples,
-    error_notices,
-    never_succeeded,
-    noticed,
-    run_tables,
-    why_nothing,
-    work_done,
+    outcome,
 )
 from steelyard.lab.environment.redaction import redact, redacted_run
-from steelyard.lab.laboratory import Laboratory
-from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
+from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.run_parts import (
     Pulse,
     Run,
     engine_cpus,
-    growth_samples,
     refuse_inconsistent,
     refuse_interrupted,
     root_processes,
     target_of,
-    with_phases,
-    with_samples,
 )
 from steelyard.lab.turns.lane import Lane
 from steelyard.lab.turns.own_time import own_samples
@@ -57,24 +47,23 @@ _PRIME_MS = 100.0
 
 def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[Run]:
     """The runs of a block, all at its end; only the void one when an option failed."""
-    block = _Block(laboratory, slots, time.monotonic_ns())
+    block = _Block(laboratory, slots)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     runs: list[Run] = []
     cause = ""
     try:
         with ExitStack() as opened:
             opened.callback(laboratory.host.restore)
-            for lane, result, times in block.measured(opened):
-                tables, why = block.tables(lane, result, times)
-                tps = work_done(tables, lane.slot.option.workload.lower_is_better)
-                why = why if tps else why_nothing(tables)
+            for lane, result in block.measured(opened):
+                tables = block.tables(lane, result)
+                tps, why = outcome(lane.slot.option.workload, result, tables)
                 run = Run(lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables)
                 runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
         cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
     finally:
         logs = [subject.stop() for subject in laboratory.subjects]
-    seconds = (time.monotonic_ns() - block.origin_ns) / 1e9 / len(slots)
+    seconds = block.times.now_ns() / 1e9 / len(slots)
     if cause:
         log = logs[block.servers[block.current.option.label]]
         runs = [Run(block.current, attempt, "void", cause, started_at, seconds, server_log=log)]
@@ -82,22 +71,13 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
         yield redacted_run(replace(run, seconds=seconds), laboratory.study)
 
 
-@dataclass
-class _Times:
-    """Ends of the block's own phases, ns since its origin."""
-
-    set_up_ns: int
-    after_ns: int = 0
-    end_ns: int = 0
-
-
 class _Block:
     """current: the slot of the option at work, which a failure is the failure of."""
 
-    def __init__(self, laboratory: Laboratory, slots: Sequence[Slot], origin_ns: int) -> None:
+    def __init__(self, laboratory: Laboratory, slots: Sequence[Slot]) -> None:
         self._laboratory = laboratory
         self._slots = slots
-        self.origin_ns = origin_ns
+        self.times = Times(time.monotonic_ns())
         self.current = slots[0]
         self._loads: dict[str, Load] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
@@ -105,10 +85,11 @@ class _Block:
         self._turned_ms = 0.0
         self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
 
-    def measured(self, opened: ExitStack) -> Iterator[tuple[Lane, EngineResult, _Times]]:
+    def measured(self, opened: ExitStack) -> Iterator[tuple[Lane, EngineResult]]:
         """Starts all, lets each load point take its turns, ends all; each option with its result."""
         loads = self._started()
-        times = _Times(self._now_ns())
+        times = self.times
+        times.set_up_ns = times.now_ns()
         # each engine is there while the others have their turns
         limit_s = sum(engine_limit_s(self._laboratory.study, slot, load) for slot, load in loads)
         lanes = [self._lane(slot, load, limit_s, opened) for slot, load in loads]
@@ -122,16 +103,16 @@ class _Block:
             refuse_interrupted(lane.load, results[-1])
         self._laboratory.numbers.add(max(result.facts.numbered or 0 for result in results))
         self._refuse_inconsistent(lanes)
-        times.after_ns = self._now_ns()
+        times.after_ns = times.now_ns()
         for lane in lanes:
             lane.monitoring.rest(False)
         time.sleep(_AFTER_S)
         for lane in lanes:
             lane.stop()
-        times.end_ns = self._now_ns()
+        times.end_ns = times.now_ns()
         for lane, result in zip(lanes, results, strict=True):
             self.current = lane.slot
-            yield lane, result, times
+            yield lane, result
 
     def _refuse_inconsistent(self, lanes: Sequence[Lane]) -> None:
         """Once per server: options that share one share its data."""
@@ -150,23 +131,12 @@ class _Block:
         except (TimedOut, *self._laboratory.kind.driver_errors) as error:
             return f"the server does not answer: {error}"
 
-    def tables(self, lane: Lane, result: EngineResult, times: _Times) -> tuple[dict[str, Columns], str]:
-        """The tables of one run on its own clock, and why they are no result ('': they are one)."""
-        laboratory = self._laboratory
-        work = laboratory.works[lane.slot.option.label]
-        cause = never_succeeded(result) if lane.slot.option.workload.steady else ""
-        phases = (("set-up", 0, times.set_up_ns), ("after", times.after_ns, times.end_ns))
-        tables = with_phases(run_tables(result, self.origin_ns), phases)
+    def tables(self, lane: Lane, result: EngineResult) -> dict[str, Columns]:
+        """The tables of one run on its own clock."""
         samples = own_samples(lane.monitoring.columns(), lane.turns)
-        grown = growth_samples(laboratory.study, work, lane.load, times.after_ns)
-        tables = with_samples(tables, (samples, engine_samples(result, times.after_ns), grown))
-        data_notices = [("data", text) for text in work.remarks]
-        notices = (*data_notices, *lane.monitoring.notices, *not_in_turns(laboratory.study, lane.load.server))
-        meanings = laboratory.kind.error_meanings
-        tables = noticed(tables, (*notices, *error_notices(tables, meanings)))
-        if latches := monitored_latches(tables["samples"], tables["phases"], laboratory.declared):
-            tables["latches"] = latches
-        return {**tables, "turns": _turns(lane)}, cause
+        notices = (*lane.monitoring.notices, *not_in_turns(self._laboratory.study, lane.load.server))
+        tables = self._laboratory.tables_of(lane.slot, lane.load, result, self.times, [samples], notices)
+        return {**tables, "turns": _turns(lane)}
 
     def _started(self) -> list[tuple[Slot, Load]]:
         """The load of every option; options that differ in client and session only share a server."""
@@ -199,11 +169,11 @@ class _Block:
         opened.callback(engine.stop)
         roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
         target = target_of(load, roots, laboratory.placement.engine)
-        monitoring = Monitoring(laboratory.readers(), target, self.origin_ns)
+        monitoring = Monitoring(laboratory.readers(), target, self.times.origin_ns)
         opened.callback(monitoring.stop)
         monitoring.rest(True)
         monitoring.start(laboratory.placement.engine)
-        lane = Lane(slot, load, engine, monitoring, self.origin_ns)
+        lane = Lane(slot, load, engine, monitoring, self.times)
         lane.start(limit_s)
         return lane
 
@@ -258,9 +228,6 @@ class _Block:
             self._laboratory.host.change(lane.slot.option)
             self._laboratory.progress.run_started(lane.slot.option.label, lane.slot.block, lane.slot.slot)
             yield lane
-
-    def _now_ns(self) -> int:
-        return time.monotonic_ns() - self.origin_ns
 
 
 def _warm_up_turns(plan: Plan) -> int:

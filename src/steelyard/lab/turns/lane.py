@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from steelyard.lab.engines.place import RunningEngine
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.laboratory import Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.turns.own_time import Turn
 from steelyard.lab.turns.settling import Course
@@ -25,9 +25,9 @@ class Lane:
     """start, then connect and turns of each load point, next_point, result. All raise LoadFailed."""
 
     def __init__(
-        self, slot: Slot, load: Load, engine: RunningEngine, monitoring: Monitoring, origin_ns: int
+        self, slot: Slot, load: Load, engine: RunningEngine, monitoring: Monitoring, times: Times
     ) -> None:
-        self._origin_ns = origin_ns
+        self._times = times
         self.slot = slot
         self.load = load
         self.monitoring = monitoring
@@ -59,12 +59,12 @@ class Lane:
     def turn(self, place: Mapping[str, int], settle_ms: float, measure_ms: float) -> Turn:
         """One measured turn. place: its point, deal, round and position."""
         self.monitoring.rest(False)
-        opened_ns = self._now_ns()
+        opened_ns = self._times.now_ns()
         self.monitoring.read_now()
         event = self._turn(settle_ms, measure_ms)
         self.monitoring.read_now()
         self.monitoring.rest(True)
-        closed_ns, origin_ns = self._now_ns(), self._origin_ns
+        closed_ns, origin_ns = self._times.now_ns(), self._times.origin_ns
         turn = Turn(
             **place,
             opened_ns=opened_ns,
@@ -95,9 +95,6 @@ class Lane:
         """Ends engine and monitors now."""
         self.engine.stop()
         self.monitoring.stop()
-
-    def _now_ns(self) -> int:
-        return time.monotonic_ns() - self._origin_ns
 
     def _turn(self, settle_ms: float, measure_ms: float) -> Mapping[str, Any]:
         self._send({"do": "turn", "settle_ms": settle_ms, "measure_ms": measure_ms})
