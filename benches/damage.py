@@ -40,7 +40,8 @@ from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
-from steelyard.study.plan import Slot, baseline, blocks, options
+from steelyard.study.plan import baseline, blocks, options
+from steelyard.study.study import Slot
 
 SECOND = 10**9
 NOTICES = {*CODES, "study-unfinished"}

@@ -23,8 +23,8 @@ from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns
-from steelyard.study.plan import Slot, options
-from steelyard.study.study import Study
+from steelyard.study.plan import options
+from steelyard.study.study import Slot, Study
 from steelyard.subjects import Bench, kind_of
 from steelyard.workloads import work_of
 

@@ -22,7 +22,8 @@ import numpy as np
 from declared import METRICS
 from steelyard.bundle.writer import BundleWriter
 from steelyard.study.load_study import parse_study
-from steelyard.study.plan import Slot, baseline, blocks, options
+from steelyard.study.plan import baseline, blocks, options
+from steelyard.study.study import Slot
 
 SECONDS, CLIENTS = 60, 16
 WARM_UP_S, COOL_DOWN_S = 2, 1

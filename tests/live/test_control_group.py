@@ -18,7 +18,7 @@ from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.machine.refused_settings import refusals
 from steelyard.study.host_settings import Share
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload
 
 CPUS = frozenset(os.sched_getaffinity(0))

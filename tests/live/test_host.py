@@ -30,7 +30,8 @@ from steelyard.lab.machine.refused_settings import permitted, refusals
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, cpus_of, host_settings
 from steelyard.study.load_study import parse_study
-from steelyard.study.plan import Option, options
+from steelyard.study.plan import options
+from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import SubjectFailed
 

@@ -21,7 +21,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import anywhere, check_load

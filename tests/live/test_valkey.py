@@ -24,7 +24,7 @@ from steelyard.host.processes.guard import Guard
 from steelyard.monitors import Target, Unavailable, declared, make
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, plan_study
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, SubjectFailed, check, kind_of
 from steelyard.subjects.valkey.server import find_server, taken
 from steelyard.workflow.prepare import PreparedStudy

@@ -10,7 +10,7 @@ from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.result_tables import why_nothing
 from steelyard.monitors import MONITORS
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 from steelyard.subjects import SUBJECTS, Load, Server, kinds
 from steelyard.workloads import work_of
 

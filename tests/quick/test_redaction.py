@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from steelyard.lab.environment.redaction import REDACTED, redact, redact_text, redacted_run
 from steelyard.lab.run_parts import Run
 from steelyard.study.load_study import parse_study
-from steelyard.study.plan import Slot, options
-from steelyard.study.study import Study
+from steelyard.study.plan import options
+from steelyard.study.study import Slot, Study
 
 ADDRESS = """\
 name = "mine"

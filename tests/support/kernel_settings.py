@@ -21,7 +21,7 @@ from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.kernel_files import coupled
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload
 
 CPUS = frozenset(os.sched_getaffinity(0))
@@ -98,7 +98,7 @@ from pathlib import Path
 from steelyard.host.cpus.placement import Placement
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload
 
 name, new = sys.argv[1:]

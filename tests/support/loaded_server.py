@@ -15,8 +15,7 @@ from steelyard.host.cpus.placement import place
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Option, Slot
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Slot, Study
 from steelyard.subjects import Bench, Load, Subject, kind_of
 from steelyard.workloads import Work, work_of
 

@@ -17,7 +17,7 @@ from steelyard import _core
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 
 UNIFORM = {"kind": "uniform", "low": 1, "high": 1_000_000}
 # each kind of step, and functions of which the engines must agree to the last digit

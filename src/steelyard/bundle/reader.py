@@ -28,9 +28,8 @@ from steelyard.declared_metrics import Declared, parsed
 from steelyard.study.errors import InputError, typed
 from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Option
 from steelyard.study.source import toml_of
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 
 # what a data directory is made with, as settings show it
 FIXED = ("data_checksums", "block_size", "wal_segment_size", "server_encoding", "innodb_page_size")

@@ -31,7 +31,7 @@ from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.errors import InputError, shown, typed
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 _ANOTHER = "name another folder"
 

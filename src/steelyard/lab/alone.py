@@ -41,8 +41,7 @@ from steelyard.lab.run_parts import (
 )
 from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
-from steelyard.study.plan import Option, Slot
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Slot, Study
 from steelyard.subjects import Load, SubjectFailed, started
 from steelyard.workloads import Scripted, Work
 

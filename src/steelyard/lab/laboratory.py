@@ -18,8 +18,7 @@ from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
 from steelyard.run_tables.rows import Columns, Rows
-from steelyard.study.plan import Slot
-from steelyard.study.study import Study
+from steelyard.study.study import Slot, Study
 from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
 

@@ -19,8 +19,7 @@ from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
 from steelyard.run_tables.rows import Columns, Rows
-from steelyard.study.plan import Slot
-from steelyard.study.study import Study
+from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
 from steelyard.workloads import Condition, Work

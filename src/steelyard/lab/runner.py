@@ -19,7 +19,7 @@ from steelyard.lab.turns.block import runs_in_turns
 from steelyard.run_tables.disturbance import Disturbance, Rates, disturbance
 from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import cpus_by_role, host_settings
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 
 _MONITORS = ("host", "processes", "disturbance")
 _STUDIES = ("disturbance", "others", "studies")

@@ -25,8 +25,7 @@ from steelyard.run_tables.rows import Columns, Rows, SchemaError, check
 from steelyard.run_tables.schema import BY_NAME
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")

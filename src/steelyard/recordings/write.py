@@ -11,8 +11,8 @@ from steelyard.recordings import RecordedRun, Recording
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Option, baseline
-from steelyard.study.study import Study
+from steelyard.study.plan import baseline
+from steelyard.study.study import Option, Study
 
 
 def write_recording(recording: Recording, path: Path, origin: str) -> Study:

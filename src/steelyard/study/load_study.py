@@ -15,10 +15,10 @@ from steelyard.study.files import StudyFiles, line_of_setting, with_files
 from steelyard.study.fleet import Fleet
 from steelyard.study.key_types import Strict
 from steelyard.study.passwords import password_written
-from steelyard.study.plan import Option, options
+from steelyard.study.plan import options
 from steelyard.study.script_study import instead_of_script, is_script
 from steelyard.study.source import line_of, text_of, toml_of
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.validation_errors import all_placed
 
 

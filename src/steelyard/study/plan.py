@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from steelyard.study.factors import changed, changes_of, check_factors, matches,
 from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting
 from steelyard.study.schema_levels import sql_of
-from steelyard.study.study import Factor, Plan, Scope, Study
+from steelyard.study.study import Factor, Option, Plan, Scope, Slot, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
@@ -25,34 +25,6 @@ _OPTIONS_MAX = 10_000
 _RUNS_MAX = 100_000
 
 _Boot = tuple[tuple[str, Setting], ...]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One combination of levels, resolved: everything of the study that its runs need.
-
-    levels: code by factor. workload: with the option's client settings. bindir: folder of the server's
-    programs, None: the subject's default. server, session, host: settings by name, the study's own and
-    those of the levels. schema: SQL after the data, by factor of scope schema; '' leaves them as they are.
-    """
-
-    label: str
-    levels: Mapping[str, str]
-    workload: Workload
-    bindir: str | None = None
-    server: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
-    session: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
-    host: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
-    schema: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One planned run. block and slot count from 1."""
-
-    block: int
-    slot: int
-    option: Option
 
 
 def options(study: Study) -> list[Option]:

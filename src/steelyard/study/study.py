@@ -1,4 +1,4 @@
-"""The keys of a study file: their one definition, from which the JSON Schema is generated.
+"""The keys of a study file: their one definition, from which the JSON Schema is generated; its options.
 
 A study compares options of a subject under a workload. Its factors are what changes; its plan gives
 number, length and order of the runs. Bundles, tables and reports use the same names.
@@ -7,6 +7,7 @@ number, length and order of the runs. Bundles, tables and reports use the same n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -26,6 +27,7 @@ from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.threads import ThreadsWorkload
+from steelyard.study.workloads.workload import Workload
 
 Scope = Literal["version", "server", "schema", "session", "client", "host"]
 
@@ -215,3 +217,31 @@ class Study(Strict):
     def sql_monitors(self) -> dict[str, SqlMonitor]:
         """Monitors by SQL."""
         return {name: sql for name, sql in self.monitors.items() if isinstance(sql, SqlMonitor)}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One combination of levels, resolved: everything of the study that its runs need.
+
+    levels: code by factor. workload: with the option's client settings. bindir: folder of the server's
+    programs, None: the subject's default. server, session, host: settings by name, the study's own and
+    those of the levels. schema: SQL after the data, by factor of scope schema; '' leaves them as they are.
+    """
+
+    label: str
+    levels: Mapping[str, str]
+    workload: Workload
+    bindir: str | None = None
+    server: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    session: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    host: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    schema: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One planned run. block and slot count from 1."""
+
+    block: int
+    slot: int
+    option: Option

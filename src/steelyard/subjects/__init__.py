@@ -13,8 +13,7 @@ from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Scope, Study
+from steelyard.study.study import Option, Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload

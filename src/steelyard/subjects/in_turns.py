@@ -9,8 +9,7 @@ from pathlib import Path
 from steelyard.host.room import Room, free_room
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import lasting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects import kind_of
 from steelyard.subjects.drivers.connection import IN_PROCESS, driven
 from steelyard.subjects.servers.by_address import written

@@ -14,8 +14,7 @@ from typing import Any
 
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server
 from steelyard.subjects.drivers.connection import IN_PROCESS, by_driver, connection_of, driven, prepared

@@ -17,8 +17,7 @@ from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.subjects import Kind, Load
 

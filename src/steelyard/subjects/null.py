@@ -15,8 +15,7 @@ from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.servers.network import listening

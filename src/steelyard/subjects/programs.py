@@ -20,8 +20,7 @@ from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, im
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 

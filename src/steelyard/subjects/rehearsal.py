@@ -9,9 +9,8 @@ from dataclasses import replace
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
 from steelyard.study.setting_names import folded, names_of
-from steelyard.study.study import Scope, Study
+from steelyard.study.study import Option, Scope, Study
 from steelyard.subjects import Load, SubjectFailed
 
 # of a server that ends at a name that it does not have

@@ -18,9 +18,9 @@ from steelyard.study.factors import statements_located
 from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
-from steelyard.study.plan import Option, Slot, blocks, check_effects, redone_blocks_max, with_absent_arguments
+from steelyard.study.plan import blocks, check_effects, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
-from steelyard.study.study import Reboots, Study
+from steelyard.study.study import Option, Reboots, Slot, Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import Kind, check, kind_of
 from steelyard.subjects.drivers.connection import driven

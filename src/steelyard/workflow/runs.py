@@ -23,7 +23,7 @@ from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed, block
 from steelyard.study.errors import InputError, brief, typed
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.in_turns import servers_of
 from steelyard.subjects.servers.by_address import stays_as_it_is

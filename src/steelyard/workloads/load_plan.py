@@ -10,8 +10,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.workloads import Scripted, Work
 
 # neither returns nor changes rows; a JDBC driver, and MariaDB, say 0 all the same

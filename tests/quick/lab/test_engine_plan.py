@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.study.load_study import plan_study
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 from steelyard.subjects import Load, Server
 from steelyard.workloads import work_of
 

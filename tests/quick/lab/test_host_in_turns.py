@@ -17,7 +17,7 @@ from steelyard.lab.machine import host_settings
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.host_settings import HostSettings
 from steelyard.study.load_study import find_study, plan_study
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.in_turns import servers_of, why_one_after_another

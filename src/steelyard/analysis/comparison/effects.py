@@ -27,7 +27,7 @@ from steelyard.analysis.judgement.results import Effect, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 Codes = tuple[str, ...]
 _REPLICAS = 1000

@@ -17,7 +17,7 @@ from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.factors import table_factor
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 _ALPHA = 0.05
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 # values with which commits are lost in a crash, and those with which data are damaged
 _COMMITS = {

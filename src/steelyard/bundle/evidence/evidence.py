@@ -10,8 +10,7 @@ import duckdb
 import numpy as np
 
 from steelyard.declared_metrics import Declared
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.study.plan import Slot, run_seconds
-from steelyard.study.study import Study
+from steelyard.study.plan import run_seconds
+from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load, Server
 from steelyard.subjects.servers.by_address import commits_itself
 from steelyard.workloads import Work

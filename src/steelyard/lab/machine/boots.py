@@ -11,7 +11,7 @@ from steelyard.lab.environment.machine import kernel_facts, mitigation_facts, re
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 

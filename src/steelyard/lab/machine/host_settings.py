@@ -24,7 +24,7 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.boots import Boot
 from steelyard.study.host_settings import SESSIONS, Schedule, Share, host_settings
 from steelyard.study.kernel_files import coupled
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects import SubjectFailed
 
 

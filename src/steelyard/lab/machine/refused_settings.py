@@ -26,8 +26,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.kernel_files import without_effect
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 
 _AUTOGROUP = "sysctl.kernel.sched_autogroup_enabled"
 

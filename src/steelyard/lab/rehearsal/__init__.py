@@ -31,7 +31,8 @@ from steelyard.quantities import significant
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.host_settings import host_settings
-from steelyard.study.plan import Option, baseline
+from steelyard.study.plan import baseline
+from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, SharedSubject, Subject, SubjectFailed, started
 from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.in_turns import distinct_servers, servers_of

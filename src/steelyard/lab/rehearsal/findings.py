@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.quantities import count
 from steelyard.run_tables.rows import Columns
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 Row = Mapping[str, Any]
 

@@ -21,7 +21,7 @@ from steelyard.lab.rehearsal.same_work import DRAWS_S, asking, numbered, parted
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
-from steelyard.study.plan import Option, Slot
+from steelyard.study.study import Option, Slot
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Load

@@ -36,8 +36,7 @@ from steelyard.lab.turns.own_time import own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.lab.turns.settling import Course, turn_ms
 from steelyard.run_tables.rows import Columns, Rows
-from steelyard.study.plan import Slot
-from steelyard.study.study import Plan
+from steelyard.study.study import Plan, Slot
 from steelyard.subjects import Load, SharedSubject, started
 
 _AFTER_S = 0.3

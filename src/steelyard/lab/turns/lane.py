@@ -14,7 +14,7 @@ from steelyard.lab.laboratory import Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.turns.own_time import Turn
 from steelyard.lab.turns.settling import Course
-from steelyard.study.plan import Slot
+from steelyard.study.study import Slot
 from steelyard.subjects import Load
 
 _LAST_WORDS_S = 5.0

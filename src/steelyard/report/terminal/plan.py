@@ -11,8 +11,7 @@ from rich.text import Text
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.printable import printable
-from steelyard.study.plan import Option
-from steelyard.study.study import Plan, Study
+from steelyard.study.study import Option, Plan, Study
 
 _LABELS_MAX = 8
 _UNKNOWN = "the time is estimated after the first run"

@@ -17,8 +17,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.subjects import Kind, Load
 from steelyard.subjects.dispatcher.dispatch_tables import read_table

@@ -16,7 +16,7 @@ from steelyard import _core
 from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import VARIABLE, from_environment
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.study.workloads.transactions import DrivenWorkload
 from steelyard.subjects import Load, SubjectFailed
 from steelyard.subjects.drivers.jars import jars, located

@@ -29,8 +29,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed

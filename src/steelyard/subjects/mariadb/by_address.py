@@ -17,7 +17,7 @@ from steelyard.host.mariadb_login import log_in, remedy
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.passwords import expand
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
 from steelyard.subjects.mariadb.facts import LEFT_SQL, continuity, number, sources_of
 from steelyard.subjects.mariadb.session import (

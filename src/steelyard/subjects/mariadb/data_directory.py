@@ -13,8 +13,7 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from steelyard.study.errors import InputError
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects.mariadb.binaries import beside
 from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.daemon import Daemon

@@ -16,8 +16,7 @@ from pymysql.constants import CLIENT
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import by_own_driver
 from steelyard.subjects.drivers.jars import NATIVE_ACCESS

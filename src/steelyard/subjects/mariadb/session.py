@@ -9,9 +9,9 @@ from typing import Any
 import pymysql
 
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
 from steelyard.study.server_options import options_of
 from steelyard.study.setting_names import folded, is_plain
+from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
 from steelyard.subjects.servers.identity import FILE, Identity
 

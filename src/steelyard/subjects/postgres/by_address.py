@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
 from steelyard.subjects.postgres.facts import LEFT_SQL, continuity, facts_of, number
 from steelyard.subjects.postgres.lwlocks import tranche_names

@@ -15,8 +15,7 @@ from psycopg import sql
 
 from steelyard.study.errors import InputError
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of
 from steelyard.subjects.postgres.session import SUPERUSER, written
 from steelyard.subjects.servers.account import Account

@@ -17,8 +17,7 @@ import psycopg
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.subjects import Bench, Server
 from steelyard.subjects.postgres.session import SOCKET, SUPERUSER

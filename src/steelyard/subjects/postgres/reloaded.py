@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, Subject, SubjectFailed
 from steelyard.subjects.postgres.by_address import ForeignPostgres, session_at
 from steelyard.subjects.postgres.facts import number

@@ -12,8 +12,7 @@ import psycopg
 
 from steelyard.host.processes.limits import within
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject
 from steelyard.subjects.drivers.connection import by_own_driver

@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused
 from steelyard.subjects.servers.identity import FILE, Identity
 

@@ -13,8 +13,7 @@ import psycopg
 from psycopg import sql
 
 from steelyard.study.errors import typed
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work

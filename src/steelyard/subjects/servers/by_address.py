@@ -10,8 +10,7 @@ from dataclasses import replace
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.statements import Transaction
 from steelyard.subjects import Bench, Load, Server, SubjectFailed
 from steelyard.workloads import Work, work_of

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
-from steelyard.study.plan import Option
 from steelyard.study.setting_names import folded, names_of
-from steelyard.study.study import Scope, Study
+from steelyard.study.study import Option, Scope, Study
 from steelyard.study.workloads.transactions import DrivenWorkload
 from steelyard.workloads import work_of
 

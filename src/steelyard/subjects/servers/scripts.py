@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.study.errors import InputError, brief
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.subjects.servers.templates import copy_files
 from steelyard.workloads import Work
 

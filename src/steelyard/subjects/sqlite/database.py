@@ -19,8 +19,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 from steelyard.subjects.servers.option_settings import refuse_lab_settings

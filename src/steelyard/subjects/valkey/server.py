@@ -17,8 +17,7 @@ from valkey import ValkeyError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError, brief
 from steelyard.study.key_types import Setting
-from steelyard.study.plan import Option
-from steelyard.study.study import Study
+from steelyard.study.study import Option, Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
