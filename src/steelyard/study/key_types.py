@@ -87,6 +87,11 @@ JsonPath = Annotated[
 SqlText = Annotated[str, Form(r"^[^\x00]+$", "empty SQL: write a statement")]
 
 
+def only_if(**conditions: str) -> Mapping[str, str]:
+    """Conditions by key, for Strict.ONLY_IF."""
+    return conditions
+
+
 class Strict(BaseModel):
     """Base of every part: unknown keys are errors, values never change after reading.
 
@@ -136,7 +141,8 @@ def _meanings(model: type[Strict]) -> Iterator[tuple[str, str]]:
         for key, text in pairwise(cast("ast.ClassDef", own).body):
             match key, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                    yield model.model_fields[name].alias or name, " ".join(words.split())
+                    if field := model.model_fields.get(name):
+                        yield field.alias or name, " ".join(words.split())
                 case _:
                     continue
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -30,9 +30,7 @@ _TOTAL, _LIMIT = "_total", "_limit"
 class SqlMonitor(Strict):
     """A query whose columns are counters and gauges, by a connection of its own to the server under load."""
 
-    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("sql", "counters", "gauges", "by", "latches"), "no set"
-    )
+    ONLY_IF = dict.fromkeys(("sql", "counters", "gauges", "by", "latches"), "no set")
 
     set: str = ""
     """a set of steelyard's, by name; its SQL and columns need no other key"""

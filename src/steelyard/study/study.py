@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.fleet import Fleet
-from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat
+from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat, only_if
 from steelyard.study.monitors import Monitors, Probes, SqlMonitor
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.workloads.brokerage import BrokerageWorkload
@@ -35,11 +35,11 @@ Scope = Literal["version", "server", "schema", "session", "client", "host"]
 class Subject(Strict):
     """What is measured."""
 
-    ONLY_IF: ClassVar[Mapping[str, str]] = {
+    ONLY_IF = only_if(
         **dict.fromkeys(("bindir", "durability", "data_checksums", "settings"), "no dsn"),
         **dict.fromkeys(("restore", "writes"), "dsn"),
-        "facts": "kind = jdbc",
-    }
+        facts="kind = jdbc",
+    )
 
     kind: str
     """name of a registered subject: a server, a program, a latch, a simulated machine"""

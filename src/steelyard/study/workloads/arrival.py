@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import Strict
+from steelyard.study.key_types import Strict, only_if
 from steelyard.study.workloads.workload import Workload
 
 _CLOSED = ("think_ms", "think")
@@ -17,11 +16,7 @@ _OPEN = ("rate_per_s", "spacing")
 class Arrival(Strict):
     """How clients arrive: closed loop with think time, or open loop at a rate."""
 
-    ONLY_IF: ClassVar[Mapping[str, str]] = {
-        "think_ms": "kind = closed",
-        "think": "think_ms",
-        "spacing": "kind = open",
-    }
+    ONLY_IF = only_if(think_ms="kind = closed", think="think_ms", spacing="kind = open")
 
     kind: Literal["closed", "open"] = "closed"
     think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
@@ -52,7 +47,8 @@ class Arrival(Strict):
 class ClientWorkload(Workload):
     """Work that clients send over connections."""
 
-    CLIENT: ClassVar[str] = "threads deadline_ms arrival.think_ms arrival.rate_per_s"
+    counts_transactions = True
+    CLIENT = "threads deadline_ms arrival.think_ms arrival.rate_per_s"
 
     arrival: Arrival = Arrival()
     threads: int = Field(default=1, ge=1, le=256)
@@ -73,11 +69,6 @@ class ClientWorkload(Workload):
     def open_loop(self) -> bool:
         """Whether transactions arrive at a rate."""
         return self.arrival.kind == "open"
-
-    @property
-    def counts_transactions(self) -> bool:
-        """True: the load engine counts them."""
-        return True
 
     @property
     def thinks(self) -> bool:

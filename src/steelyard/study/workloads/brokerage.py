@@ -20,7 +20,7 @@ class BrokerageWorkload(DerivedWorkload):
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """
 
-    CLIENT: ClassVar[str] = f"{DerivedWorkload.CLIENT} result_clients feed_clients"
+    CLIENT = f"{DerivedWorkload.CLIENT} result_clients feed_clients"
     SMALLEST: ClassVar[Mapping[str, float]] = {"customers": 1_000, "days": 1}
 
     kind: Literal["brokerage"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from steelyard.study.key_types import only_if
 from steelyard.study.workloads.workload import Workload
 
 _Ns = Annotated[int, Field(ge=0, le=10_000_000_000)]
@@ -16,18 +16,15 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class CacheWorkload(Workload):
     """Workers look up keys in one shared cache, with or without think time."""
 
-    POINT: ClassVar[str] = "worker"
-    POINTS: ClassVar[str] = "workers"
-    WORK: ClassVar[str] = "lookup"
-    WHO: ClassVar[str] = "workers"
-    CLIENT: ClassVar[str] = (
+    POINT = "worker"
+    POINTS = "workers"
+    WORK = "lookup"
+    WHO = "workers"
+    CLIENT = (
         "keys skew payload_bytes read_share gets_per_lookup hold_ns think_ns hold_tail_share hold_tail_ns"
         " affinity"
     )
-    ONLY_IF: ClassVar[Mapping[str, str]] = {
-        "hold_tail_ns": "hold_tail_share",
-        "hold_tail_share": "hold_tail_ns",
-    }
+    ONLY_IF = only_if(hold_tail_ns="hold_tail_share", hold_tail_share="hold_tail_ns")
 
     kind: Literal["cache"]
     keys: int = Field(default=1000, ge=1, le=10_000_000)

@@ -13,8 +13,8 @@ from steelyard.study.workloads.arrival import ClientWorkload
 class KeyValueWorkload(ClientWorkload):
     """A mix of gets and sets over the keys 1 to `keys`, all of which are set before a run."""
 
-    WORK: ClassVar[str] = "command"
-    CLIENT: ClassVar[str] = f"{ClientWorkload.CLIENT} pipeline"
+    WORK = "command"
+    CLIENT = f"{ClientWorkload.CLIENT} pipeline"
     SMALLEST: ClassVar[Mapping[str, float]] = {"keys": 1_000}
 
     kind: Literal["key-value"]

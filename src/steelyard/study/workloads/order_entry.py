@@ -58,7 +58,7 @@ class OrderEntryWorkload(DerivedWorkload):
     specification; not a TPC benchmark; results are not comparable with published TPC results.
     """
 
-    CLIENT: ClassVar[str] = f"{DerivedWorkload.CLIENT} home reads waits report_clients"
+    CLIENT = f"{DerivedWorkload.CLIENT} home reads waits report_clients"
     SMALLEST: ClassVar[Mapping[str, float]] = {"warehouses": 1}
 
     kind: Literal["order-entry"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -103,11 +103,11 @@ class NamedScore(Reading):
 class ProgramWorkload(Workload):
     """Instances of a program, one per client of the load point, all started at the same moment."""
 
-    CLIENT: ClassVar[str] = "deadline_s"
-    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys(("unit", "better", "time"), "score")
-    POINT: ClassVar[str] = "instance"
-    POINTS: ClassVar[str] = "instances"
-    WHO: ClassVar[str] = "program"
+    CLIENT = "deadline_s"
+    ONLY_IF = dict.fromkeys(("unit", "better", "time"), "score")
+    POINT = "instance"
+    POINTS = "instances"
+    WHO = "program"
 
     kind: Literal["program"]
     command: list[str] = Field(min_length=1)

@@ -19,10 +19,12 @@ class QueriesWorkload(Workload):
     that begin within plan.measure_s are measured, at least one; those that begin within warm_up_s warm up.
     """
 
-    POINT: ClassVar[str] = "stream"
-    POINTS: ClassVar[str] = "streams"
-    WORK: ClassVar[str] = "round"
-    CLIENT: ClassVar[str] = "deadline_s"
+    POINT = "stream"
+    POINTS = "streams"
+    WORK = "round"
+    steady = False
+    in_rounds = True
+    CLIENT = "deadline_s"
 
     SMALLEST: ClassVar[Mapping[str, float]] = {"scale_factor": 0.01}
 
@@ -33,16 +35,6 @@ class QueriesWorkload(Workload):
     """deadline of a round and its current query"""
     message_mib_max: int = Field(default=64, ge=1, le=1024)
     """MiB; a larger message of the server ends the connection"""
-
-    @property
-    def steady(self) -> bool:
-        """False: each second runs another query."""
-        return False
-
-    @property
-    def in_rounds(self) -> bool:
-        """True: a round is every query once."""
-        return True
 
     @property
     def rate_unit(self) -> str:

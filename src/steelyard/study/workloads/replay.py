@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath
+from steelyard.study.key_types import KeyPath, only_if
 from steelyard.study.workloads.transactions import SqlWorkload
 
 
@@ -19,9 +19,11 @@ class ReplayWorkload(SqlWorkload):
     statement was executed in the capture, so it contains what the server is late by.
     """
 
-    WORK: ClassVar[str] = "statement"
-    CLIENT: ClassVar[str] = "handle threads deadline_ms pace speed"
-    ONLY_IF: ClassVar[Mapping[str, str]] = {"speed": "pace = original"}
+    WORK = "statement"
+    steady = False
+    counts_transactions = False
+    CLIENT = "handle threads deadline_ms pace speed"
+    ONLY_IF = only_if(speed="pace = original")
 
     kind: Literal["replay"]
     capture: str = Field(min_length=1)
@@ -61,16 +63,6 @@ class ReplayWorkload(SqlWorkload):
     def open_loop(self) -> bool:
         """Whether statements are due at given times."""
         return self.pace == "original"
-
-    @property
-    def counts_transactions(self) -> bool:
-        """False: the capture ends the phase."""
-        return False
-
-    @property
-    def steady(self) -> bool:
-        """False: each second holds other work."""
-        return False
 
     def summary(self) -> dict[str, str]:
         """The capture and its pace, threads."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, SqlText, Strict
+from steelyard.study.key_types import KeyPath, SqlText, Strict, only_if
 from steelyard.study.script_study import instead_of_set
 from steelyard.study.workloads.generators import Generator
 from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
@@ -70,13 +70,13 @@ class Transaction(Strict):
 class StatementWorkload(SqlWorkload, DrivenWorkload):
     """Statements with parameters and weights, and how they are sent."""
 
-    CLIENT: ClassVar[str] = f"{DrivenWorkload.CLIENT} text parameters distinct_texts"
-    ONLY_IF: ClassVar[Mapping[str, str]] = {
+    CLIENT = f"{DrivenWorkload.CLIENT} text parameters distinct_texts"
+    ONLY_IF = only_if(
         **DrivenWorkload.ONLY_IF,
         **dict.fromkeys(_OWN_KEYS.split(), "kind = sql"),
-        "rows": "kind = lookup or orders or storm",
-        "distinct_texts": "text = distinct",
-    }
+        rows="kind = lookup or orders or storm",
+        distinct_texts="text = distinct",
+    )
 
     SMALLEST: ClassVar[Mapping[str, float]] = {"rows": 1_000}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import GroupName, KeyPath, Strict
+from steelyard.study.key_types import GroupName, KeyPath, Strict, only_if
 from steelyard.study.workloads.workload import Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]
@@ -49,10 +49,7 @@ class Group(Strict):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    ONLY_IF: ClassVar[Mapping[str, str]] = {
-        "nice": "class_name = TS or IA",
-        "foreground": "class_name = IA",
-    }
+    ONLY_IF = only_if(nice="class_name = TS or IA", foreground="class_name = IA")
 
     count: int | None = Field(default=None, ge=1, le=1_000_000)
     """number of threads; of `scaled`: plan.clients"""
@@ -78,9 +75,10 @@ class Group(Strict):
 class ThreadsWorkload(Workload):
     """Groups of threads on a simulated machine; the points are the numbers of threads of one group."""
 
-    POINT: ClassVar[str] = "thread"
-    POINTS: ClassVar[str] = "threads"
-    WHO: ClassVar[str] = "threads"
+    POINT = "thread"
+    POINTS = "threads"
+    WHO = "threads"
+    simulated = True
 
     kind: Literal["threads"]
     scaled: str
@@ -111,11 +109,6 @@ class ThreadsWorkload(Workload):
         """The count of the scaled group; keys that a thread's class ignores."""
         yield ("groups", self.scaled, "count"), "plan.clients are the numbers of threads of this group"
         yield from super().idle()
-
-    @property
-    def simulated(self) -> bool:
-        """True: simulated time has a clock of its own."""
-        return True
 
     @property
     def thinks(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -18,7 +18,7 @@ _HANDLES = ("none", "named", "per-use")
 class TransactionsWorkload(ClientWorkload):
     """Transactions of SQL over connections."""
 
-    CLIENT: ClassVar[str] = f"{ClientWorkload.CLIENT} handle mix retries"
+    CLIENT = f"{ClientWorkload.CLIENT} handle mix retries"
 
     handle: Literal["none", "unnamed", "named", "per-use", "left"] = "named"
     """none: simple query; unnamed: parsed each time without a name; named: prepared once; per-use: prepared,
@@ -69,8 +69,8 @@ class SqlWorkload(TransactionsWorkload):
 class DrivenWorkload(TransactionsWorkload):
     """Transactions of SQL, sent by the native engine or by a JDBC driver."""
 
-    CLIENT: ClassVar[str] = f"{TransactionsWorkload.CLIENT} driver {_OF_DRIVER}"
-    ONLY_IF: ClassVar[Mapping[str, str]] = dict.fromkeys((*_OF_DRIVER.split(), "driver_properties"), "driver")
+    CLIENT = f"{TransactionsWorkload.CLIENT} driver {_OF_DRIVER}"
+    ONLY_IF = dict.fromkeys((*_OF_DRIVER.split(), "driver_properties"), "driver")
 
     driver: str = ""
     """JDBC driver that sends the statements: path of a jar, or Maven coordinates group:artifact:version; '':

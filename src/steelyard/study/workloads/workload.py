@@ -19,6 +19,14 @@ class Workload(Strict):
     POINT: ClassVar[str] = "client"  # unit of plan.clients
     POINTS: ClassVar[str] = "clients"
     WORK: ClassVar[str] = "transaction"  # unit of work
+    simulated: ClassVar[bool] = False
+    """Whether the plan's seconds are simulated."""
+    steady: ClassVar[bool] = True
+    """Whether each second of a run holds the same work, so that its rate over time is meaningful."""
+    in_rounds: ClassVar[bool] = False
+    """Whether its work comes in rounds, which the clock does not cut off."""
+    counts_transactions: ClassVar[bool] = False
+    """Whether the engine can end a phase with a number of transactions."""
     WHO: ClassVar[str] = "server"  # whose CPU time is measured
 
     def smallest(self) -> Self:
@@ -64,28 +72,8 @@ class Workload(Strict):
         return False
 
     @property
-    def simulated(self) -> bool:
-        """Whether the plan's seconds are simulated."""
-        return False
-
-    @property
     def lower_is_better(self) -> bool:
         """Whether the score of less is the better one; scores of instances are then averaged, not added."""
-        return False
-
-    @property
-    def steady(self) -> bool:
-        """Whether each second of a run holds the same work, so that its rate over time is meaningful."""
-        return True
-
-    @property
-    def in_rounds(self) -> bool:
-        """Whether its work comes in rounds, which the clock does not cut off."""
-        return False
-
-    @property
-    def counts_transactions(self) -> bool:
-        """Whether the engine can end a phase with a number of transactions."""
         return False
 
     @property
