@@ -79,11 +79,11 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        beats certificates clocks repeats
+        beats certificates clocks
         connection
         on_host
         merge up worker
-        bus host_tables
+        bus
         check engine
         place
     """,

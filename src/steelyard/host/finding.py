@@ -24,7 +24,7 @@ class Finding:
     name: str
     state: State
     text: str
-    hint: str
+    hint: str = "nothing to do"
 
 
 _BITS = {"DAC_OVERRIDE": 1, "PERFMON": 38, "SYSLOG": 34, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23}

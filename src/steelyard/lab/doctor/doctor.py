@@ -97,7 +97,6 @@ def _cores() -> Finding:
             "cores",
             "ok",
             f"{usable} usable: server and load engine run on separate CPUs",
-            "nothing to do",
         )
     return Finding(
         "cores",
@@ -116,32 +115,33 @@ def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
     if stalled_us is not None and stalled_after_us is not None:
         percent = (stalled_after_us - stalled_us) / (jitter_s * 1e4)
         stall = f"; tasks waited for a CPU {percent:.1f} % of the time"
-    yield Finding(
+    yield _limited(
         "jitter",
-        "warning" if lost_percent > _LOST_PERCENT_MAX else "ok",
+        lost_percent > _LOST_PERCENT_MAX,
         f"a busy loop of {jitter_s:g} s lost {lost_percent:.2f} % of its CPU in gaps over "
         f"{_GAP_NS_MIN // 1000} us; the longest was {worst_ns / 1e6:.2f} ms{stall}",
-        elsewhere if lost_percent > _LOST_PERCENT_MAX else "nothing to do",
+        elsewhere,
     )
     total, stolen = (b - a for a, b in zip(before, after, strict=True))
     steal = 100 * stolen / total if total else 0.0
-    yield Finding(
+    yield _limited(
         "steal",
-        "warning" if steal > _STEAL_PERCENT_MAX else "ok",
+        steal > _STEAL_PERCENT_MAX,
         f"{steal:.1f} % of the CPU went to other guests of the host",
-        "use dedicated CPUs; rely on CPU per transaction more than on throughput"
-        if steal > _STEAL_PERCENT_MAX
-        else "nothing to do",
+        "use dedicated CPUs; rely on CPU per transaction more than on throughput",
     )
     load = float(facts["load at start"].get("average_1_min", 0.0))
     cpus = os.cpu_count() or 1
-    per_cpu = load / cpus
-    yield Finding(
+    yield _limited(
         "load",
-        "warning" if per_cpu > _LOAD_PER_CPU_MAX else "ok",
+        load / cpus > _LOAD_PER_CPU_MAX,
         f"load average {load:.2f} on {cpus} CPU{'s' * (cpus != 1)} over the last minute",
-        elsewhere if per_cpu > _LOAD_PER_CPU_MAX else "nothing to do",
+        elsewhere,
     )
+
+
+def _limited(name: str, beyond: bool, text: str, hint: str) -> Finding:
+    return Finding(name, "warning", text, hint) if beyond else Finding(name, "ok", text)
 
 
 def _jitter(seconds: float) -> tuple[float, int]:
@@ -175,7 +175,7 @@ def _governor(cpu: dict[str, Any]) -> Finding:
             "nothing to do; for a virtual machine, prefer a host with fixed-frequency CPUs",
         )
     if governor == "performance":
-        return Finding("governor", "ok", "performance", "nothing to do")
+        return Finding("governor", "ok", "performance")
     return Finding(
         "governor",
         "warning",
@@ -206,13 +206,13 @@ def _huge_pages(memory: dict[str, Any]) -> Finding:
             "transparent huge pages: always; creating and splitting them disturbs latency",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
-    return Finding("huge pages", "ok", f"transparent huge pages: {setting}", "nothing to do")
+    return Finding("huge pages", "ok", f"transparent huge pages: {setting}")
 
 
 def _clock(kernel: dict[str, Any]) -> Finding:
     source = kernel.get("clock_source", "unknown")
     if source in ("tsc", "kvm-clock", "arch_sys_counter"):
-        return Finding("clock", "ok", f"{source}: read without a system call", "nothing to do")
+        return Finding("clock", "ok", f"{source}: read without a system call")
     hint = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
     return Finding("clock", "warning", f"{source}: each reading of the time may be a system call", hint)
 
@@ -222,7 +222,7 @@ def _inherited() -> Finding:
     if [*limits()]:
         hint = "start it from a plain shell outside the container, or give the container whole CPUs"
         return Finding("inherited", "warning", text, hint)
-    return Finding("inherited", "ok", text, "nothing to do")
+    return Finding("inherited", "ok", text)
 
 
 def _temp_folder(storage: dict[str, Any]) -> Finding:

@@ -52,7 +52,7 @@ def pressure() -> Finding:
             "/proc/pressure cannot be read: waits for CPU, disk and memory are not measured",
             "boot with psi=1 on a kernel with CONFIG_PSI",
         )
-    return Finding("pressure stall", "ok", "/proc/pressure can be read", "nothing to do")
+    return Finding("pressure stall", "ok", "/proc/pressure can be read")
 
 
 def open_files() -> Finding:
@@ -72,7 +72,7 @@ def io_uring() -> Finding:
     fd = int(libc.syscall(_IO_URING_SETUP, 4, params))
     if fd >= 0:
         os.close(fd)
-        return Finding("io_uring", "ok", "usable", "nothing to do")
+        return Finding("io_uring", "ok", "usable")
     why = os.strerror(ctypes.get_errno())
     disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
     if disabled in ("1", "2"):
@@ -97,7 +97,7 @@ def kernel_probes() -> Iterator[Finding]:
         if name == "latches" and program is None:
             continue
         if (reason := refused.get(name)) is None:
-            yield Finding(f"probe: {name}", "ok", f"permitted: {use}", "nothing to do")
+            yield Finding(f"probe: {name}", "ok", f"permitted: {use}")
         else:
             cause, _, hint = reason.rstrip(")").partition(" (")
             yield Finding(f"probe: {name}", "optional", f"{cause}: no {use}", hint)
@@ -125,7 +125,7 @@ def tracefs() -> Finding:
     before = tracefs_folder()
     if not (cause := mount_tracefs()):
         text = f"{before} can be read" if before else "mounted privately by root while a command runs"
-        return Finding("tracefs", "ok", text, "nothing to do")
+        return Finding("tracefs", "ok", text)
     if os.geteuid() == 0:
         hint = f"{privileged('CAP_SYS_ADMIN')}, on a kernel with CONFIG_FTRACE"
     else:
@@ -151,7 +151,7 @@ def host_settings() -> Iterator[Finding]:
     ):
         refused = next(iter(refusals(settings)), None)
         if refused is None:
-            yield Finding(name, "ok", f"permitted: {use}", "nothing to do")
+            yield Finding(name, "ok", f"permitted: {use}")
         else:
             yield Finding(name, "optional", f"{refused.setting}: {refused.why}", refused.hint)
 
@@ -160,7 +160,7 @@ def capabilities() -> Iterator[Finding]:
     """Each capability that a probe needs."""
     for name, use in _CAPABILITIES.items():
         if held(name):
-            yield Finding(name, "ok", f"held, for {use}", "nothing to do")
+            yield Finding(name, "ok", f"held, for {use}")
         else:
             yield Finding(
                 name,

@@ -15,6 +15,7 @@ from steelyard.workloads.load_plan import counts, load_plan
 # connecting, logging in, inspection, writing the result
 _MARGIN_S = 180.0
 _BLOCKS_MAX = 1000
+_ADDRESS = "protocol socket host port user password database tls ca_file escapes"
 # executions of a statement until a new connection treats it as it does for good: by name PostgreSQL plans it
 # five times before it keeps a plan; a JDBC driver names it after prepareThreshold more
 _PRIMING = {"named": 6}
@@ -109,18 +110,7 @@ def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
 
 def _address(server: Server) -> dict[str, Any]:
     return {
-        "server": {
-            "protocol": server.protocol,
-            "socket": server.socket,
-            "host": server.host,
-            "port": server.port,
-            "user": server.user,
-            "password": server.password,
-            "database": server.database,
-            "tls": server.tls,
-            "ca_file": server.ca_file,
-            "escapes": server.escapes,
-        },
+        "server": {name: getattr(server, name) for name in _ADDRESS.split()},
         "session": list(server.session),
         "turn_end": server.turn_end,
         "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],

@@ -40,6 +40,8 @@ from steelyard.study.study import Plan, Slot
 from steelyard.subjects import Load, SharedSubject, started
 
 _AFTER_S = 0.3
+# of a turn, for what monitors read at its edges
+_OF_READINGS = ("opened_ns", "closed_ns", "all")
 # new sessions plan and cache their statements within a few executions
 _PRIME_MS = 100.0
 
@@ -236,16 +238,5 @@ def _warm_up_turns(plan: Plan) -> int:
 def _turns(lane: Lane) -> Columns:
     rows = Rows("turns")
     for turn in lane.turns:
-        rows.add(
-            point=turn.point,
-            deal=turn.deal,
-            round=turn.round,
-            position=turn.position,
-            start_ns=turn.start_ns,
-            measure_ns=turn.measure_ns,
-            end_ns=turn.end_ns,
-            drained_ns=turn.drained_ns,
-            transactions=turn.transactions,
-            first_half=turn.first_half,
-        )
+        rows.add(**{name: value for name, value in vars(turn).items() if name not in _OF_READINGS})
     return rows.columns()

@@ -59,9 +59,11 @@ class ClientWorkload(Workload):
     """MiB; a larger message of the server ends the connection"""
 
     def load_keys(self) -> dict[str, Any]:
-        """Arrival, threads, limits."""
+        """Arrival, threads, limits; one text per statement."""
         return {
             "arrival": self.arrival.load_keys(),
+            "text": "identical",
+            "distinct_texts": 1,
             **self.model_dump(include={"threads", "deadline_ms", "message_mib_max"}),
         }
 

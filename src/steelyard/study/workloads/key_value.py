@@ -34,8 +34,6 @@ class KeyValueWorkload(ClientWorkload):
         return {
             **super().load_keys(),
             "handle": "none",
-            "text": "identical",
-            "distinct_texts": 1,
             "parameters": "client",
             "pipeline": self.pipeline,
         }

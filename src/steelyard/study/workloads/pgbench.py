@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -57,10 +57,6 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     def sends_parameters(self) -> bool:
         """Whether values are bound: as in pgbench, by every protocol but the simple one."""
         return self.handle != "none"
-
-    def load_keys(self) -> dict[str, Any]:
-        """Handle and one text per statement, arrival, limits."""
-        return {**super().load_keys(), "text": "identical", "distinct_texts": 1}
 
     def summary(self) -> dict[str, str]:
         """Scripts and scale, arrival, threads."""

@@ -53,8 +53,6 @@ class ReplayWorkload(SqlWorkload):
         """Handle, capture and pace, limits."""
         return {
             **super().load_keys(),
-            "text": "identical",
-            "distinct_texts": 1,
             "capture": self.capture,
             "arrival": {"kind": "replay", "speed": None if self.pace == "asap" else self.speed},
         }

@@ -123,7 +123,3 @@ class DerivedWorkload(DrivenWorkload):
     retries: int = Field(default=10_000, ge=0, le=1_000_000)
     """how often a transaction is executed again, with the same values, after a serialization failure or a
     deadlock; latency counts from the first time. By default until deadline_ms"""
-
-    def load_keys(self) -> dict[str, Any]:
-        """One text per statement; handle, mix, retries, arrival, limits."""
-        return {**super().load_keys(), "text": "identical", "distinct_texts": 1}
