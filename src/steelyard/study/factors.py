@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.host_settings import check_setting, file_of
 from steelyard.study.kernel_files import out_of_range, why_refused
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, Settings
 from steelyard.study.passwords import secret_written
 from steelyard.study.schema_levels import check_schema_levels
 from steelyard.study.study import Factor, Scope, Study
@@ -39,7 +39,7 @@ def changes_of(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str,
     return found
 
 
-def changed(workload: W, client: Mapping[str, Setting]) -> W:
+def changed(workload: W, client: Settings) -> W:
     """The workload with client settings in place of its own. Raises ValidationError."""
     raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
     paths = workload.client_settings()
@@ -143,7 +143,7 @@ def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
         raise InputError(f"{key} = {value}: {reason}", at=at)
 
 
-def _check_fixed(study: Study, scope: Scope, fixed: Mapping[str, Setting], at: Sequence[str]) -> None:
+def _check_fixed(study: Study, scope: Scope, fixed: Settings, at: Sequence[str]) -> None:
     for name, factor in study.factors.items():
         if factor.scope != scope:
             continue
@@ -169,9 +169,9 @@ def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[st
                 raise InputError(f'no level "{code}"{nearest(code, known)}', at=(*at, name))
 
 
-def settings_of(name: str, factor: Factor) -> dict[str, Mapping[str, Setting]]:
+def settings_of(name: str, factor: Factor) -> dict[str, Settings]:
     """The settings of each level, by its code."""
-    found: dict[str, Mapping[str, Setting]] = {}
+    found: dict[str, Settings] = {}
     for code, level in factor.levels.items():
         if factor.scope == "schema":
             found[code] = {name: level["sql"] if isinstance(level, dict) else level}
@@ -222,7 +222,7 @@ def statements_located(study: Study, label: str, levels: Mapping[str, str]) -> G
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:
     """Every setting of a scope in a study, once per place: its place, its name, its value."""
-    fixed: Mapping[str, tuple[tuple[str, ...], Mapping[str, Setting]]] = {
+    fixed: Mapping[str, tuple[tuple[str, ...], Settings]] = {
         "server": (("subject", "settings"), study.subject.settings),
         "session": (("subject", "session"), study.subject.session),
         "host": (("host",), study.host),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from steelyard.study.errors import nearest
 
 if TYPE_CHECKING:  # the guard of each study imports this module, and pydantic would be most of its start
-    from steelyard.study.key_types import Setting
+    from steelyard.study.key_types import Setting, Settings
 
 # sessions of the server, whose threads have no control group of their own
 SESSIONS = "report"
@@ -98,7 +98,7 @@ class HostSettings:
     files: tuple[tuple[str, Path, str], ...]
 
 
-def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
+def host_settings(settings: Settings) -> HostSettings:
     """Settings of scope host, by name, as actions. They must have passed check_setting."""
     return HostSettings(
         schedules=_by_role(Schedule, settings),
@@ -113,7 +113,7 @@ def host_settings(settings: Mapping[str, Setting]) -> HostSettings:
 
 
 def cpus_by_role(
-    settings: Mapping[str, Setting], server: frozenset[int], engine: frozenset[int]
+    settings: Settings, server: frozenset[int], engine: frozenset[int]
 ) -> dict[str, frozenset[int]]:
     """The CPUs that each role may use. server, engine: where the study places them unless a setting does.
 
@@ -126,7 +126,7 @@ def cpus_by_role(
     return found
 
 
-def _by_role(kind: type[_Given], settings: Mapping[str, Setting]) -> dict[str, _Given]:
+def _by_role(kind: type[_Given], settings: Settings) -> dict[str, _Given]:
     found: dict[str, _Given] = {}
     for role in ROLES:
         mine: dict[str, object] = {}
@@ -155,13 +155,13 @@ def file_of(key: str) -> Path | None:
     return _MACHINE.get(key)
 
 
-def known_settings() -> list[str]:
+def _known_settings() -> list[str]:
     """Every name of a setting; `<name>` stands for any name."""
     each = [f"{role}.{attribute}" for role in ROLES for attribute in _attributes_of(role)]
     return [*each, "hogs.count", *_MACHINE, "sysctl.<name>", KERNEL, "cmdline.<name>"]
 
 
-def boot_arguments(settings: Mapping[str, Setting]) -> tuple[str, ...]:
+def boot_arguments(settings: Settings) -> tuple[str, ...]:
     """Arguments of the kernel's command line: `preempt=full`; true gives the bare name, false none."""
     found = {match[1]: value for key, value in settings.items() if (match := _CMDLINE.fullmatch(key))}
     return tuple(
@@ -169,7 +169,7 @@ def boot_arguments(settings: Mapping[str, Setting]) -> tuple[str, ...]:
     )
 
 
-def boot_of(settings: Mapping[str, Setting]) -> tuple[tuple[str, Setting], ...]:
+def boot_of(settings: Settings) -> tuple[tuple[str, Setting], ...]:
     """The settings of scope host that need a boot, sorted by name."""
     return tuple(sorted((key, value) for key, value in settings.items() if takes_boot(key)))
 
@@ -194,7 +194,7 @@ def check_setting(key: str, value: Setting) -> None:
         if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
             raise ValueError(f"{key} = {value!r}: expected one word without blanks")
     elif role not in ROLES or attribute not in _attributes_of(role):
-        raise ValueError(f'no setting "{key}" of scope host{nearest(key, known_settings())}')
+        raise ValueError(f'no setting "{key}" of scope host{nearest(key, _known_settings())}')
     elif attribute == "policy":
         _word(key, value, POLICIES)
     elif attribute == "rt_priority":
@@ -227,7 +227,7 @@ def lasting(key: str) -> str:
     return ""
 
 
-def idle(settings: Mapping[str, Setting], background_clients: int = 0) -> dict[str, str]:
+def idle(settings: Settings, background_clients: int = 0) -> dict[str, str]:
     """Settings without effect in combination with the others: reason by name.
 
     background_clients: how many sessions report.

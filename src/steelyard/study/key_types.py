@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 Setting = str | int | float | bool
+Settings = Mapping[str, Setting]
 KeyPath = tuple[str, ...]
 
 

@@ -68,7 +68,7 @@ def is_secret(name: str) -> bool:
     return lower not in _HARMLESS and bool(_SECRET_NAME.search(name) or _COMMANDS.search(lower))
 
 
-def only_variables(text: str) -> bool:
+def _only_variables(text: str) -> bool:
     """Whether a text consists of ${NAME} variables only, or is empty: it holds no secret itself."""
     return _VARIABLES.fullmatch(text) is not None
 
@@ -78,7 +78,7 @@ def password_written(address: str) -> bool:
 
     Also one that the server's own parser would not find: its author means a password.
     """
-    return any(not only_variables(text) for text in _passwords(address.strip()))
+    return any(not _only_variables(text) for text in _passwords(address.strip()))
 
 
 def secret_written(name: str, value: object) -> bool:
@@ -88,7 +88,7 @@ def secret_written(name: str, value: object) -> bool:
     """
     text = str(value)
     if is_secret(name) and not _JUDGED_BY_VALUE.search(name):
-        return not (only_variables(text) or _SWITCH.fullmatch(text))
+        return not (_only_variables(text) or _SWITCH.fullmatch(text))
     return ("=" in text or "://" in text) and password_written(text)
 
 

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of
 from steelyard.study.host_settings import KERNEL, boot_of, idle
-from steelyard.study.key_types import KeyPath, Setting
+from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.schema_levels import sql_of
-from steelyard.study.study import Factor, Option, Plan, Scope, Slot, Study
+from steelyard.study.study import Factor, Option, Options, Plan, Scope, Slot, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload
 
@@ -72,7 +72,7 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
         raise InputError(f'no option "{baseline}"{nearest(baseline, labels)}', at=("plan", "baseline"))
 
 
-def _check_tables(study: Study, options: Sequence[Option]) -> None:
+def _check_tables(study: Study, options: Options) -> None:
     """Raises InputError for a key without effect in any table but the workload."""
     given = study.model_dump(exclude_defaults=True)
     for at, reason in study.idle():
@@ -83,7 +83,7 @@ def _check_tables(study: Study, options: Sequence[Option]) -> None:
     _refuse_idle(study, "host", options, hosts, {key: (key,) for found in sessions for key in found})
 
 
-def check_effects(study: Study, options: Sequence[Option]) -> None:
+def check_effects(study: Study, options: Options) -> None:
     """Raises InputError for a key of the workload that changes nothing. Its kind must be known."""
     found = [dict(option.workload.idle()) for option in options]
     _refuse_idle(study, "client", options, found, study.workload.client_settings())
@@ -92,7 +92,7 @@ def check_effects(study: Study, options: Sequence[Option]) -> None:
 def _refuse_idle(
     study: Study,
     scope: Scope,
-    options: Sequence[Option],
+    options: Options,
     found: Sequence[Mapping[KeyPath, str]],
     paths: Mapping[str, KeyPath],
 ) -> None:
@@ -144,7 +144,7 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
     )
 
 
-def _workload(study: Study, label: str, client: Mapping[str, Setting]) -> Workload:
+def _workload(study: Study, label: str, client: Settings) -> Workload:
     try:
         return changed(study.workload, client)
     except ValidationError as error:
@@ -166,7 +166,7 @@ def _check_number(study: Study) -> None:
         )
 
 
-def differences(name: str, factor: Factor) -> Mapping[str, Mapping[str, Setting]]:
+def differences(name: str, factor: Factor) -> Mapping[str, Settings]:
     """The settings of each level, by its code, without those that all share; switches are on and off."""
     switches = ("off", "on") if factor.scope in ("server", "session") else (False, True)
     found: dict[str, dict[str, Setting]] = {
@@ -178,12 +178,12 @@ def differences(name: str, factor: Factor) -> Mapping[str, Mapping[str, Setting]
     return own if any(own.values()) else found
 
 
-def baseline(study: Study, found: Sequence[Option]) -> str:
+def baseline(study: Study, found: Options) -> str:
     """Label of the option that the others are compared with."""
     return study.plan.baseline or found[0].label
 
 
-def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> Iterator[list[Slot]]:
+def blocks(study: Study, found: Options, boots_apart: bool = True) -> Iterator[list[Slot]]:
     """plan.blocks blocks, each holding every option once.
 
     Blocks come in pairs: a random order, then its reverse, so that a steady drift weighs on all
@@ -210,7 +210,7 @@ def blocks(study: Study, found: Sequence[Option], boots_apart: bool = True) -> I
         yield [Slot(block, place, option) for place, option in enumerate(order, start=1)]
 
 
-def with_absent_arguments(found: Sequence[Option]) -> list[Option]:
+def with_absent_arguments(found: Options) -> list[Option]:
     """Each option with `cmdline.NAME = false` for arguments of the command line that only others set.
 
     Where the machine itself boots, the option would otherwise run in a boot for another option.

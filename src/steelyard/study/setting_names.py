@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, Settings
 
 _REASONS = {
     "where": "Steelyard decides where its server keeps files and listens",
@@ -73,7 +73,7 @@ class SettingNames:
         )
         return _UNKNOWN + (f'; did you mean "{close[0]}"?' if close else "")
 
-    def folders(self, settings: Mapping[str, Setting]) -> list[str]:
+    def folders(self, settings: Settings) -> list[str]:
         """The folders that these settings let the server write."""
         return [str(value) for name, value in settings.items() if self.classes.get(folded(name)) == "folder"]
 

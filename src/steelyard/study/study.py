@@ -6,14 +6,24 @@ number, length and order of the runs. Bundles, tables and reports use the same n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from steelyard.study.fleet import Fleet
-from steelyard.study.key_types import Code, KeyName, Setting, SqlText, Strict, StudyName, flat, only_if
+from steelyard.study.key_types import (
+    Code,
+    KeyName,
+    Setting,
+    Settings,
+    SqlText,
+    Strict,
+    StudyName,
+    flat,
+    only_if,
+)
 from steelyard.study.monitors import Monitors, Probes, SqlMonitor
 from steelyard.study.passwords import VARIABLE
 from steelyard.study.workloads.brokerage import BrokerageWorkload
@@ -232,10 +242,13 @@ class Option:
     levels: Mapping[str, str]
     workload: Workload
     bindir: str | None = None
-    server: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
-    session: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
-    host: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    server: Settings = field(default_factory=dict[str, Setting])
+    session: Settings = field(default_factory=dict[str, Setting])
+    host: Settings = field(default_factory=dict[str, Setting])
     schema: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Options = Sequence[Option]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from steelyard.host.cpus.placement import Placement
 from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Scope, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
@@ -113,7 +113,7 @@ class Bench:
     """
 
     study: Study
-    options: Sequence[Option]
+    options: Options
     works: Mapping[str, Work]
     folder: Path
     placement: Placement
@@ -188,13 +188,13 @@ class Kind:
 
     name: str
     make: Callable[[Bench], Subject]
-    check: Callable[[Study, Sequence[Option]], None]
+    check: Callable[[Study, Options], None]
     takes: tuple[type[Workload], ...]
     protocol: str = "postgres"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
-    durability_off: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
+    durability_off: Settings = field(default_factory=dict[str, Setting])
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
-    checksums: Callable[[Study, Sequence[Option]], str] | None = None
+    checksums: Callable[[Study, Options], str] | None = None
     monitors: tuple[str, ...] = ("host", "processes", "disturbance")
     in_process: bool = False
     turns: bool = False
@@ -204,7 +204,7 @@ class Kind:
     boots_itself: bool = False
     set_up_s: float = 1.5
     round_s: float = 30.0
-    run_s: Callable[[Study, Sequence[Option]], float] | None = None
+    run_s: Callable[[Study, Options], float] | None = None
     load_statements: Callable[[Work], list[str | Path]] | None = None
     driver_errors: tuple[type[Exception], ...] = ()
     error_meanings: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -250,7 +250,7 @@ def kind_of(study: Study) -> Kind:
     return _kind(name)
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Raises InputError for a study that the subject does not support; starts nothing."""
     kind = kind_of(study)
     if not isinstance(study.workload, kind.takes):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.host.room import Room, free_room
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import lasting
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Options, Study
 from steelyard.subjects import kind_of
 from steelyard.subjects.drivers.connection import IN_PROCESS, driven
 from steelyard.subjects.servers.by_address import written
@@ -21,7 +21,7 @@ _SERVERS_MAX = 8
 _SHARE_MAX = 0.8
 
 
-def why_one_after_another(study: Study, options: Sequence[Option], free: Room | None = None) -> str:
+def why_one_after_another(study: Study, options: Options, free: Room | None = None) -> str:
     """Why the options of a block run one after another, as a clause; '' where they take turns.
 
     free: memory and disk for servers; default: those of this machine. Raises InputError where the study wants
@@ -33,7 +33,7 @@ def why_one_after_another(study: Study, options: Sequence[Option], free: Room | 
     return obstacle
 
 
-def servers_of(study: Study, options: Sequence[Option], wrote: bool = False) -> Mapping[str, int]:
+def servers_of(study: Study, options: Options, wrote: bool = False) -> Mapping[str, int]:
     """The number of each option's server in turns, from 0, by label: as `distinct_servers`, but where options
     write (wrote: the trial found it) each has its own. On shared data the second finds what the first left.
     """
@@ -44,7 +44,7 @@ def servers_of(study: Study, options: Sequence[Option], wrote: bool = False) -> 
     return distinct_servers(options)
 
 
-def distinct_servers(options: Sequence[Option]) -> Mapping[str, int]:
+def distinct_servers(options: Options) -> Mapping[str, int]:
     """The number of each option's server, from 0: of other programs, settings, schema or scheduling."""
     numbers: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -56,7 +56,7 @@ def distinct_servers(options: Sequence[Option]) -> Mapping[str, int]:
     return found
 
 
-def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
+def room_of_servers(study: Study, options: Options) -> Room:
     """Memory and disk that the servers of a block in turns take, estimated; nothing for one alone."""
     footprint = kind_of(study).footprint
     servers = servers_of(study, options)
@@ -75,7 +75,7 @@ def room_of_servers(study: Study, options: Sequence[Option]) -> Room:
     )
 
 
-def data_s(study: Study, options: Sequence[Option], in_turns: bool) -> float:
+def data_s(study: Study, options: Options, in_turns: bool) -> float:
     """Typical time until the servers of a study have their data, before the first run.
 
     The rehearsal starts each distinct server once, and makes the data of each version; in turns each further
@@ -88,7 +88,7 @@ def data_s(study: Study, options: Sequence[Option], in_turns: bool) -> float:
     return made * kind.footprint.data_s(work_of(study.workload)) + servers * kind.set_up_s
 
 
-def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> Iterator[str]:
+def _obstacles(study: Study, options: Options, free: Room | None) -> Iterator[str]:
     kind, plan = kind_of(study), study.plan
     workloads = [option.workload for option in options]
     pauses = next((workload.long_pauses for workload in workloads if workload.long_pauses), "")
@@ -119,7 +119,7 @@ def _obstacles(study: Study, options: Sequence[Option], free: Room | None) -> It
         yield from _of_room(study, options, number, free)
 
 
-def _of_host(options: Sequence[Option]) -> Iterator[str]:
+def _of_host(options: Options) -> Iterator[str]:
     """Settings of the machine that cannot change between two turns."""
     for key in sorted({key for option in options for key in option.host}):
         if key in ("server.cpu_quota", "engine.cpu_quota"):
@@ -128,7 +128,7 @@ def _of_host(options: Sequence[Option]) -> Iterator[str]:
             yield f"{key} differs between options and {why}"
 
 
-def _of_room(study: Study, options: Sequence[Option], number: int, free: Room | None) -> Iterator[str]:
+def _of_room(study: Study, options: Options, number: int, free: Room | None) -> Iterator[str]:
     need, free = room_of_servers(study, options), free or free_room(Path(tempfile.gettempdir()))
     enough = _SHARE_MAX * free.memory_bytes, _SHARE_MAX * free.disk_bytes
     if need.memory_bytes > enough[0] or need.disk_bytes > enough[1]:

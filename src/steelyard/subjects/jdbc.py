@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from steelyard.study.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server
 from steelyard.subjects.drivers.connection import IN_PROCESS, by_driver, connection_of, driven, prepared
@@ -37,7 +37,7 @@ _EMBEDDED = re.compile(r"jdbc:(h2|hsqldb|derby|sqlite):(?!//|(tcp|ssl|hsqls?|htt
 _IN_MEMORY = re.compile(r":mem(ory)?:")
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Raises InputError for an option without a URL or a driver, and for data that a driver cannot load."""
     for option in options:
         if (workload := driven(option)) is None:

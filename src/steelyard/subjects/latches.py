@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from typing import Any
 from steelyard import _core
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.subjects import Kind, Load
 
 # settings beside the workload, with their defaults
-_DEFAULTS: dict[str, Setting] = {
+_DEFAULTS: Settings = {
     "protocol": "oracle-x",
     "workers": "threads",
     "children": 1,
@@ -37,7 +37,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 _SOCKET = "physical_package_id"
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks settings of a latch, and combinations for its protocol. Raises InputError."""
     for at, key, _ in settings_given(study, "server"):
         if key not in _DEFAULTS:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 
 from steelyard.host.cpus.placement import pin
 from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.servers.network import listening
@@ -31,7 +30,7 @@ _SERVE = (
 )
 
 
-def check(study: Study, _options: Sequence[Option]) -> None:
+def check(study: Study, _options: Options) -> None:
     """Raises InputError for a setting other than a delay."""
     for at, key, value in settings_given(study, "server"):
         if key != _DELAY:

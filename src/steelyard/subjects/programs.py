@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -19,20 +19,20 @@ from typing import Any
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint, with_mark
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
 
 _PLACEMENTS = ("default", "set")
-_DEFAULTS: dict[str, Setting] = {"placement": "default", "share": False}
+_DEFAULTS: Settings = {"placement": "default", "share": False}
 # longer than the kept part: secrets are removed before the end is cut out
 _TAIL_BYTES = 64_000
 
 _CPUS = Path("/sys/devices/system/cpu")
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks that programs are installed, settings known, and instances fit. Raises InputError."""
     for at, key, value in settings_given(study, "server"):
         _check_setting(key, value, at)
@@ -184,7 +184,7 @@ class Command:
                 tail = _end_of(output.read())
                 raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
 
-    def _folders(self) -> Mapping[str, Setting]:
+    def _folders(self) -> Settings:
         shipped = resources.files("steelyard.catalog") / "programs"
         return {
             "study": str(self._bench.study_folder.absolute()),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import place_of_setting
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, Settings
 from steelyard.study.setting_names import folded, names_of
 from steelyard.study.study import Option, Scope, Study
 from steelyard.subjects import Load, SubjectFailed
@@ -74,7 +74,7 @@ def accepted(
 def refuse_others(
     program: str,
     shown: Mapping[str, str],
-    requested: Mapping[str, Setting],
+    requested: Settings,
     is_same: Callable[[str, Setting, str], bool],
 ) -> None:
     """Raises SettingsRefused for settings that a program does not show as requested."""

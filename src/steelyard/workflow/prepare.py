@@ -20,7 +20,7 @@ from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.plan import blocks, check_effects, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
-from steelyard.study.study import Option, Reboots, Slot, Study
+from steelyard.study.study import Options, Reboots, Slot, Study
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.subjects import Kind, check, kind_of
 from steelyard.subjects.drivers.connection import driven
@@ -50,7 +50,7 @@ class PreparedStudy:
     kind: Kind
     text: str
     origin: str
-    options: Sequence[Option]
+    options: Options
     blocks: Sequence[Sequence[Slot]]
     refused: Sequence[str] = ()
     one_after_another: str = ""
@@ -164,7 +164,7 @@ def expected_s(prepared: PreparedStudy, slowdown: float = 1.0) -> float | None:
     return sum(map(len, prepared.blocks)) * run_s + slowdown * once_s
 
 
-def expected_run_s(study: Study, options: Sequence[Option]) -> float | None:
+def expected_run_s(study: Study, options: Options) -> float | None:
     """Typical length of a run; None: only the first run can show it. options: of a study that was checked."""
     kind, plan = kind_of(study), study.plan
     if kind.run_s is not None:

@@ -10,6 +10,7 @@ from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted
 
 Step = dict[str, Any]
+Steps = list[Step]
 
 BEGIN: Step = {"do": "begin"}
 COMMIT: Step = {"do": "commit"}
@@ -26,7 +27,7 @@ def execute(statement: str, take: Mapping[str, str] | None = None, rows: str | N
     return {"do": "statement", "name": statement, "take": take or {}, **given}
 
 
-def when(condition: Any, then: list[Step], otherwise: list[Step] | None = None) -> Step:
+def when(condition: Any, then: Steps, otherwise: Steps | None = None) -> Step:
     """Steps under a condition."""
     return {"do": "if", "condition": condition, "then": then, "else": otherwise or []}
 

@@ -10,8 +10,8 @@ from typing import Any
 from steelyard.lab.environment.machine import kernel_facts, mitigation_facts, read_text
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import KERNEL, boot_of
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 
@@ -19,7 +19,7 @@ _PROC, _SYS = Path("/proc"), Path("/sys")
 class BootNeeded(Exception):
     """The study can only continue after a boot. requested: the boot settings; why: the unmet setting."""
 
-    def __init__(self, requested: Mapping[str, Setting], why: str) -> None:
+    def __init__(self, requested: Settings, why: str) -> None:
         super().__init__(why)
         self.requested = requested
 
@@ -41,7 +41,7 @@ class Boot:
             boot_id=read_text(proc / "sys/kernel/random/boot_id"),
         )
 
-    def unmet(self, requested: Mapping[str, Setting]) -> str:
+    def unmet(self, requested: Settings) -> str:
         """`kernel = 6.12: it is 6.1.0-56-amd64` for the first setting that does not hold; '' for none."""
         for key, value in requested.items():
             name = key.removeprefix("cmdline.")
@@ -63,7 +63,7 @@ class Boot:
             raise BootNeeded(requested, f"option {option.label} needs {why}")
 
 
-def boot_facts(options: Sequence[Option], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Facts of the current boot, for the bundle; {} where no option requires it.
 
     known: facts of earlier boots. Raises InputError when the same boot settings now give another

@@ -10,7 +10,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -25,8 +25,8 @@ from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.kernel_files import without_effect
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Settings
+from steelyard.study.study import Option, Options, Study
 
 _AUTOGROUP = "sysctl.kernel.sched_autogroup_enabled"
 
@@ -40,7 +40,7 @@ class Refusal:
     hint: str = ""
 
 
-def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], list[str]]:
+def permitted(study: Study, options: Options) -> tuple[list[Option], list[str]]:
     """The options that this machine can run, and one sentence per refused setting.
 
     A refused setting that all options share is left out of them; an option that differs by a
@@ -72,7 +72,7 @@ def permitted(study: Study, options: Sequence[Option]) -> tuple[list[Option], li
     return left, notices
 
 
-def refusals(settings: Mapping[str, Setting]) -> Iterator[Refusal]:
+def refusals(settings: Settings) -> Iterator[Refusal]:
     """The settings of scope host that this machine refuses."""
     requested = host_settings(settings)
     for name, path, value in requested.files:
@@ -213,6 +213,6 @@ def autogroup() -> bool:
     return True
 
 
-def _named(refusal: Refusal, settings: Mapping[str, Setting]) -> str:
+def _named(refusal: Refusal, settings: Settings) -> str:
     hint = f" (hint: {refusal.hint})" if refusal.hint else ""
     return f"{refusal.setting} = {settings[refusal.setting]}: {refusal.why}{hint}"

@@ -32,7 +32,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.host_settings import host_settings
 from steelyard.study.plan import baseline
-from steelyard.study.study import Option
+from steelyard.study.study import Option, Options
 from steelyard.subjects import Bench, Load, SharedSubject, Subject, SubjectFailed, started
 from steelyard.subjects.drivers.connection import driven
 from steelyard.subjects.in_turns import distinct_servers, servers_of
@@ -118,7 +118,7 @@ def _host(bench: Bench, option: Option, host: Host | None, found: Findings) -> N
 def _server(
     bench: Bench,
     subject: Subject,
-    options: Sequence[Option],
+    options: Options,
     host: Host | None,
     in_turns: bool,
     found: Findings,

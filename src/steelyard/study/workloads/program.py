@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.quantities import time_unit_ns
 from steelyard.study.errors import nearest
-from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Strict
+from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Settings, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, secret_written
 from steelyard.study.workloads.workload import KeyPath, Workload
 
@@ -20,7 +20,7 @@ _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
 _Variables = dict[str, Setting]
 
 
-def filled(text: str, values: Mapping[str, Setting]) -> str:
+def filled(text: str, values: Settings) -> str:
     """text with each {name} and ${NAME} replaced by values or environment variables; {{ and }} are braces.
 
     Raises KeyError; InputError where the environment has no NAME.

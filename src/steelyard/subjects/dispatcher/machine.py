@@ -17,7 +17,7 @@ from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.subjects import Kind, Load
 from steelyard.subjects.dispatcher.dispatch_tables import read_table
@@ -36,7 +36,7 @@ _START_S = 0.7  # of the engine's process
 _KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Settings of a machine, each table read, and each option's plan. Raises InputError."""
     for key in ("monitors", "host"):
         if getattr(study, key):
@@ -151,7 +151,7 @@ def _trial(option: Option, clients: int) -> dict[str, Any]:
     return {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": 1e-3, "seed": 0}
 
 
-def _run_s(study: Study, options: Sequence[Option]) -> float:
+def _run_s(study: Study, options: Options) -> float:
     """Real time of a run, from short simulations of the first and the last option."""
     plan = study.plan
     ends = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +28,8 @@ from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
@@ -42,7 +42,7 @@ from steelyard.subjects.postgres.workload_tables import load_statements
 
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"
-_MACHINE: dict[str, Setting] = {
+_MACHINE: Settings = {
     "vm.acceleration": "auto",
     "vm.cpus": 1,
     "vm.memory_mib": 1024,
@@ -53,7 +53,7 @@ _RESULT_BYTES = 64 * 1024 * 1024
 _TAIL_LINES = 60
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks programs, kernels, and factors for guests. Raises InputError."""
     if platform.machine() != "x86_64":
         raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
@@ -29,6 +29,8 @@ from steelyard.subjects.mariadb.session import (
 )
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
 from steelyard.subjects.servers.identity import peer_of
+
+_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 _CONNECT_S = 10
 _ANSWER_S = 30.0
@@ -117,7 +119,7 @@ def _shares_sessions(address: Address) -> bool:
         return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
 
 
-def _here(connection: pymysql.Connection[Any]) -> int | None:
+def _here(connection: _Connection) -> int | None:
     """The server's process where it is one of this machine, and no proxy's."""
     pid = peer_of(vars(connection)["_sock"])
     with suppress(OSError):
@@ -126,7 +128,7 @@ def _here(connection: pymysql.Connection[Any]) -> int | None:
     return None
 
 
-def _connect(address: Address) -> pymysql.Connection[Any]:
+def _connect(address: Address) -> _Connection:
     return log_in(
         private=address.private,
         host=address.host,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pymysql
 from pymysql.cursors import Cursor
@@ -21,6 +21,8 @@ from steelyard.subjects.servers.room import Footprint, Size
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
 from steelyard.subjects.servers.templates import make_data, refuse_links
 from steelyard.workloads import DataTable, FileTable, Work
+
+_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 # the server itself, a session's thread and buffers, system tables with temporary ones and undo
 FOOTPRINT = Footprint(
@@ -94,7 +96,7 @@ def make_directory(daemon: Daemon, server: Path, data: Path) -> None:
     )  # fmt: skip
 
 
-def admit(connection: pymysql.Connection[Any], user: str) -> None:
+def admit(connection: _Connection, user: str) -> None:
     """Lets the lab in by its user of the system; the server was started without a look at its users."""
     with closing(connection), connection.cursor() as cursor:
         try:
@@ -106,9 +108,7 @@ def admit(connection: pymysql.Connection[Any], user: str) -> None:
             raise InputError(f"data_directory: {error_text(error)}", at=_AT) from None
 
 
-def load(
-    connection: pymysql.Connection[Any], work: Work, folder: Path, load_file: Callable[[Path], None]
-) -> None:
+def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
     """Fills an empty database over a connection that takes several statements at once.
 
     folder: for files, where the server can read them; load_file: takes a file of data. Raises
@@ -190,7 +190,7 @@ def load_file(file: Path, server: Path, user: str, database: str, daemon: Daemon
         raise data_error(file, done.stderr)
 
 
-def apply_schema(connection: pymysql.Connection[Any], study: Study, option: Option) -> dict[str, float]:
+def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[str, float]:
     """Executes the SQL of the option's levels, then ANALYZE TABLE; what it took, by name with unit.
 
     connection: takes several statements at once. Raises pymysql.MySQLError, InputError.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeAlias
 
 import pymysql
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.subjects.mariadb.session import error_text
+
+_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 # AUTO: the server computes a default from the machine or from other settings
 _DIFFERENT = (
@@ -44,7 +46,7 @@ _ANSWER_S = 10.0
 _TOLERANCE_S = 2.0
 
 
-def sources_of(connection: pymysql.Connection[Any]) -> dict[str, str]:
+def sources_of(connection: _Connection) -> dict[str, str]:
     """The origin of each setting that is not the compiled-in default; {} of a server without such a view."""
     try:
         with connection.cursor() as cursor:
@@ -54,7 +56,7 @@ def sources_of(connection: pymysql.Connection[Any]) -> dict[str, str]:
         return {}
 
 
-def number(connect: Callable[[], pymysql.Connection[Any]], sql: str) -> int:
+def number(connect: Callable[[], _Connection], sql: str) -> int:
     """The number that a SELECT gives, of one snapshot of the data. Raises pymysql.MySQLError."""
     with closing(connect()) as connection, connection.cursor() as cursor:
         # whatever the server's default is
@@ -65,9 +67,7 @@ def number(connect: Callable[[], pymysql.Connection[Any]], sql: str) -> int:
     return int(row[0])
 
 
-def continuity(
-    connect: Callable[[], pymysql.Connection[Any]], ended: Callable[[], str] = str
-) -> Callable[[], str]:
+def continuity(connect: Callable[[], _Connection], ended: Callable[[], str] = str) -> Callable[[], str]:
     """A function to call after the load: a sentence if the server ended or was restarted since, else ''.
 
     connect: opens a connection. ended: how its process ended, '' while it runs or where it is unknown.

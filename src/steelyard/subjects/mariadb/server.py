@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,8 @@ import pymysql
 from pymysql.constants import CLIENT
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import by_own_driver
 from steelyard.subjects.drivers.jars import NATIVE_ACCESS
@@ -47,7 +47,7 @@ from steelyard.subjects.mariadb.session import (
     written,
 )
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.daemon import Daemon, Running
+from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
 from steelyard.subjects.servers.scripts import with_levels
 from steelyard.subjects.servers.templates import copied, copy_files, identity_of
@@ -61,16 +61,16 @@ _ERROR = re.compile(r"\[ERROR\] (?:Buffered error: )?(?:\S*mariadbd: )?(.*)")
 _LATCHES = ("mutex", "rwlock", "sxlock")
 
 # what the lab needs, and no load of the buffer pool during a run; all else is the server's own default
-_DEFAULTS: dict[str, Setting] = {
+_DEFAULTS: Settings = {
     "innodb_buffer_pool_load_at_startup": False,
     "innodb_buffer_pool_dump_at_shutdown": False,
     "max_connections": 200,
     "performance_schema": False,
 }
-_DURABILITY_OFF: dict[str, Setting] = {"innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
+_DURABILITY_OFF: Settings = {"innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks that the programs of every version exist, and no setting is the lab's. Raises InputError."""
     refuse_lab_settings(study, "session", "mariadb")
     if study.subject.dsn:
@@ -109,8 +109,7 @@ class MariaDB:
         template = with_levels(self._template(server), option, alter)
         shutil.rmtree(self._data, ignore_errors=True)
         copy_files(template, self._data)
-        durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
-        settings = {**_DEFAULTS, **durability, **option.server}
+        settings = requested(self._bench, _DEFAULTS, option)
         self._running = Running(self._launch(server, self._data, settings), server, template, settings)
         return self.join(option)
 
@@ -217,7 +216,7 @@ class MariaDB:
             network.admit_hosts(connection, self._server.network)
             cursor.execute("shutdown")
 
-    def _launch(self, server: Path, data: Path, settings: dict[str, Setting]) -> int:
+    def _launch(self, server: Path, data: Path, settings: Settings) -> int:
         """Starts the server and waits until it answers; its pid."""
         arguments = [argument(name, value) for name, value in settings.items()]
         if taken(True, written(settings["performance_schema"])):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pymysql
 
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, Settings
 from steelyard.study.server_options import options_of
 from steelyard.study.setting_names import folded, is_plain
 from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
 from steelyard.subjects.servers.identity import FILE, Identity
+
+_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 # "Truncated incorrect ... value": the server took the nearest one that it allows
 _TRUNCATED = 1292
@@ -46,7 +48,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: pymysql.Connection[Any], option: Option) -> bool:
+def read_back_session(connection: _Connection, option: Option) -> bool:
     """Sets them in this session. Whether a backslash in a text escapes then. Raises SettingsRefused."""
     refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
@@ -57,7 +59,7 @@ def read_back_session(connection: pymysql.Connection[Any], option: Option) -> bo
     return not getattr(connection, "server_status", 0) & _NO_BACKSLASH_ESCAPES
 
 
-def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]:
+def variables(connection: _Connection, scope: str) -> dict[str, str]:
     """Every variable of the scope, global or session. Raises pymysql.MySQLError."""
     with connection.cursor() as cursor:
         cursor.execute(f"show {scope} variables")
@@ -65,9 +67,9 @@ def variables(connection: pymysql.Connection[Any], scope: str) -> dict[str, str]
 
 
 def refuse_not_taken(
-    connection: pymysql.Connection[Any],
+    connection: _Connection,
     shown: Mapping[str, str],
-    requested: Mapping[str, Setting],
+    requested: Settings,
     program: Path,
 ) -> None:
     """Raises SettingsRefused for settings that the server does not have as requested. shown: its variables.
@@ -95,14 +97,14 @@ def refuse_not_taken(
     refuse_others("this server", shown, checked, is_same)
 
 
-def _is_default(connection: pymysql.Connection[Any], name: str, value: Setting) -> bool:
+def _is_default(connection: _Connection, name: str, value: Setting) -> bool:
     """Whether a number is the compiled-in one, which lets the server choose."""
     with connection.cursor() as cursor:
         cursor.execute(_DEFAULT, [folded(name)])
         return any(taken(value, str(default)) for (default,) in cursor.fetchall())
 
 
-def _refused(connection: pymysql.Connection[Any], statement: str) -> str:
+def _refused(connection: _Connection, statement: str) -> str:
     """The server's words where it does not take a SET, or takes another value; '' otherwise."""
     try:
         with connection.cursor() as cursor:
@@ -170,7 +172,7 @@ def _amount(text: str) -> float | None:
 
 def own_session(
     socket: Path, user: str, database: str = "", flags: int = 0, identity: Identity | None = None
-) -> pymysql.Connection[Any]:
+) -> _Connection:
     """A session with the server that was started, and no other; identity: None: it is not checked.
 
     Raises SubjectFailed, pymysql.MySQLError.

@@ -25,6 +25,8 @@ from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
 
+_Connection = psycopg.Connection[Any]
+
 _ANSWER_S = 30.0
 _LOOKS_SINCE = 140_000
 _ATTEMPTS = 3
@@ -123,20 +125,20 @@ class ForeignPostgres(AtAddress):
         return any(_shares_sessions(dsn) for _ in range(_ATTEMPTS))
 
 
-def _ends(connection: psycopg.Connection[Any], shared: bool) -> tuple[str, ...]:
+def _ends(connection: _Connection, shared: bool) -> tuple[str, ...]:
     """SQL of each client, so that a statement does not outlive its client; () where a session is shared."""
     known = connection.info.server_version >= _LOOKS_SINCE and not shared
     return ("set client_connection_check_interval = '1s'",) if known else ()
 
 
-def _permitted(connection: psycopg.Connection[Any]) -> dict[str, str]:
+def _permitted(connection: _Connection) -> dict[str, str]:
     """INSPECT without what this role may not read: each refusal would be an error in the server's log."""
     readable = "select has_table_privilege(to_regclass('pg_backend_memory_contexts'), 'select')"
     row = connection.execute(readable).fetchone()
     return INSPECT if row and row[0] else {"prepared": INSPECT["prepared"]}
 
 
-def _here(connection: psycopg.Connection[Any]) -> int | None:
+def _here(connection: _Connection) -> int | None:
     """The postmaster, if the session's process is one of this machine: its title then names our end."""
     with socket.socket(fileno=os.dup(connection.fileno())) as ours:
         end = "[local]" if ours.family == socket.AF_UNIX else f"({ours.getsockname()[1]})"
@@ -150,7 +152,7 @@ def _here(connection: psycopg.Connection[Any]) -> int | None:
     return None
 
 
-def session_at(dsn: str) -> psycopg.Connection[Any]:
+def session_at(dsn: str) -> _Connection:
     """A session that leaves nothing behind. Raises psycopg.Error."""
     # of a database in SQL_ASCII psycopg gives bytes for texts
     return psycopg.connect(
@@ -161,7 +163,7 @@ def session_at(dsn: str) -> psycopg.Connection[Any]:
 def _shares_sessions(dsn: str) -> bool:
     """Whether the backends are those of a pooler, which gives them to others as well. Reads alone."""
 
-    def ask(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
+    def ask(connection: _Connection) -> tuple[Any, ...]:
         return connection.execute(_SESSION).fetchone() or (None,) * 3
 
     with session_at(dsn) as first:

@@ -6,7 +6,7 @@ user of the machine is admitted. Hosts of a fleet connect by TCP, with a passwor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ import psycopg
 from psycopg import sql
 
 from steelyard.study.errors import InputError
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Options, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of
 from steelyard.subjects.postgres.session import SUPERUSER, written
 from steelyard.subjects.servers.account import Account
@@ -40,7 +40,7 @@ FOOTPRINT = Footprint(
 _INITDB = ("--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8", "--no-locale", "--no-sync")
 _MAP = "steelyard"
 # subscriptions and jobs of copied data do not run; archive_mode keeps its cost, and WAL reaches no archive
-_QUIET: Mapping[str, Setting] = {
+_QUIET: Settings = {
     "max_logical_replication_workers": 0,
     "cron.launch_active_jobs": False,
     "archive_command": "/bin/true",
@@ -72,7 +72,7 @@ def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
     (data / "pg_ident.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def server_arguments(settings: Mapping[str, Setting], data: Path, daemon: Daemon) -> list[str]:
+def server_arguments(settings: Settings, data: Path, daemon: Daemon) -> list[str]:
     """Arguments of `postgres` for these settings; the lab's own come last, because the last value counts."""
     own: dict[str, Setting] = {
         **settings,
@@ -86,7 +86,7 @@ def server_arguments(settings: Mapping[str, Setting], data: Path, daemon: Daemon
     return ["-D", str(data), *(f"--{name}={written(value)}" for name, value in own.items())]
 
 
-def checksum_arguments(study: Study, options: Sequence[Option], bindir: Path) -> list[str]:
+def checksum_arguments(study: Study, options: Options, bindir: Path) -> list[str]:
     """Arguments of this version's initdb for what the study wants; []: its own default."""
     wanted = _wanted(study, options)
     if wanted == "server" or wanted == _default(bindir):
@@ -95,7 +95,7 @@ def checksum_arguments(study: Study, options: Sequence[Option], bindir: Path) ->
     return ["--data-checksums" if wanted == "on" else "--no-data-checksums"]
 
 
-def checksums(study: Study, options: Sequence[Option]) -> str:
+def checksums(study: Study, options: Options) -> str:
     """`data checksums are on in every option: ...`; '' where each server has its own default.
 
     Raises InputError where a copied data directory has its own.
@@ -113,7 +113,7 @@ def checksums(study: Study, options: Sequence[Option]) -> str:
     return f"data checksums are {wanted} in every option{why} (subject.data_checksums)"
 
 
-def _wanted(study: Study, options: Sequence[Option]) -> str:
+def _wanted(study: Study, options: Options) -> str:
     """on, off or server. A copied data directory, or a server at an address, has what it has."""
     subject = study.subject
     if subject.dsn or work_of(study.workload).directory is not None:

@@ -10,6 +10,8 @@ import psycopg
 
 from steelyard.host.processes.limits import TimedOut, within
 
+_Connection = psycopg.Connection[Any]
+
 _ANSWER_S = 30.0
 
 _HINT = re.compile(r"(?:HINT|DETAIL):  (.*)")
@@ -68,7 +70,7 @@ _LIFE = """
             (select stats_reset::text from pg_stat_bgwriter), '')"""
 
 
-def facts_of(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
+def facts_of(connect: Callable[[], _Connection]) -> dict[str, Any]:
     """A server's version and every setting that the user may see.
 
     connect: opens a session. settings: name to value with its unit, as SHOW prints it. sources: name to
@@ -109,7 +111,7 @@ def fatal(log: str) -> str:
     return log
 
 
-def _facts(connect: Callable[[], psycopg.Connection[Any]]) -> dict[str, Any]:
+def _facts(connect: Callable[[], _Connection]) -> dict[str, Any]:
     with connect() as connection:
         version = connection.execute("select version()").fetchone()
         rows = connection.execute(_SETTINGS).fetchall()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -16,8 +15,8 @@ from functools import cache
 import psycopg
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.subjects import Bench, Server
 from steelyard.subjects.postgres.session import SOCKET, SUPERUSER
@@ -30,7 +29,7 @@ PREFIX = "pgbouncer."
 _PORT = 6432
 # since 1.21 it supports named statements across shared sessions
 _NAMED_STATEMENTS_SINCE = (1, 21)
-_DEFAULTS: dict[str, Setting] = {
+_DEFAULTS: Settings = {
     "pool_mode": "transaction",
     "default_pool_size": 20,
     "max_client_conn": 1000,
@@ -38,7 +37,7 @@ _DEFAULTS: dict[str, Setting] = {
 }
 
 
-def check_pooler(study: Study, options: Sequence[Option]) -> None:
+def check_pooler(study: Study, options: Options) -> None:
     """Checks that the pooler is installed and supports each option's statements. Raises InputError."""
     for option in options:
         pooler, settings, _ = divided(option.server)
@@ -73,7 +72,7 @@ def check_pooler(study: Study, options: Sequence[Option]) -> None:
             )
 
 
-def divided(settings: Mapping[str, Setting]) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
+def divided(settings: Settings) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
     """The pooler, its settings, and those of the server behind it."""
     pooler = str(settings.get(POOLER, "none"))
     own = {k.removeprefix(PREFIX): v for k, v in settings.items() if k.startswith(PREFIX)}
@@ -91,7 +90,7 @@ class Pooler:
         self._sockets, self._network = self._process.folder, self._process.network
         self._address = f"host={self._sockets} port={self._network.port} user={SUPERUSER} dbname=pgbouncer"
 
-    def before(self, server: Server, requested: Mapping[str, Setting]) -> Server:
+    def before(self, server: Server, requested: Settings) -> Server:
         """Starts it unless it runs, reads its settings back; the server for clients. Raises SubjectFailed."""
         settings = {**_DEFAULTS, **requested}
         file = self._bench.folder / "pgbouncer.ini"

@@ -20,6 +20,8 @@ from steelyard.subjects.postgres.facts import number
 from steelyard.subjects.postgres.workload_tables import load
 from steelyard.subjects.servers.daemon import loaded
 
+_Connection = psycopg.Connection[Any]
+
 SCHEMA = "steelyard_load"
 # a schema without it is not ours to drop
 _MARK = "made by Steelyard: dropped and loaded again for each run"
@@ -41,7 +43,7 @@ class ReloadedPostgres(ForeignPostgres):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self._limit_s = bench.study.plan.set_up_limit_s
-        self._own: psycopg.Connection[Any] | None = None
+        self._own: _Connection | None = None
 
     def start(self, option: Option) -> Load:
         """The server at the address, whose sessions see the lab's schema alone. Raises InputError."""
@@ -72,7 +74,7 @@ class ReloadedPostgres(ForeignPostgres):
             self._own = None
         return ""
 
-    def _reserved(self, dsn: str) -> psycopg.Connection[Any]:
+    def _reserved(self, dsn: str) -> _Connection:
         own = session_at(expand(dsn))
         row = own.execute(_LOCK).fetchone()
         if row is None or not row[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 
 from steelyard.host.processes.limits import within
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject
 from steelyard.subjects.drivers.connection import by_own_driver
@@ -52,7 +52,7 @@ from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import POOLER, PREFIX, Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.servers.by_address import check_foreign
-from steelyard.subjects.servers.daemon import Daemon, Running
+from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
 from steelyard.subjects.servers.scripts import with_levels
 from steelyard.subjects.servers.templates import copied_from_another, identity_of
@@ -63,14 +63,14 @@ _DATABASE = "steelyard"
 _PORT = 5432
 _SQL_S = 30
 
-DEFAULTS: dict[str, Setting] = {"max_connections": 200, "logging_collector": False}
-_NO_FLUSH: dict[str, Setting] = {"fsync": False, "full_page_writes": False}
-DURABILITY_OFF: dict[str, Setting] = {**_NO_FLUSH, "synchronous_commit": False}
+DEFAULTS: Settings = {"max_connections": 200, "logging_collector": False}
+_NO_FLUSH: Settings = {"fsync": False, "full_page_writes": False}
+DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
 # made anew after a crash: no flush; after asynchronous commits the vacuum would not mark rows as visible
-_LOADING: dict[str, Setting] = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
+_LOADING: Settings = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks that the programs of every version exist, and no setting is the lab's. Raises InputError."""
     refuse_lab_settings(study, "session", "postgres")
     if study.subject.dsn:
@@ -110,9 +110,8 @@ class Postgres:
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the data loaded, or SubjectFailed."""
         bindir, data = self.prepare(option)
-        durability = DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
-        requested = {**DEFAULTS, **durability, **option.server}
-        self._running = Running(self._launch(bindir, data, divided(requested)[2]), bindir, data, requested)
+        settings = requested(self._bench, DEFAULTS, option)
+        self._running = Running(self._launch(bindir, data, divided(settings)[2]), bindir, data, settings)
         return self.join(option)
 
     def join(self, option: Option) -> Load:
@@ -238,7 +237,7 @@ class Postgres:
                 lambda script: workload_tables.psql(connection, script, bindir, self._server.finish),
             )
 
-    def _launch(self, bindir: Path, data: Path, settings: dict[str, Setting]) -> int:
+    def _launch(self, bindir: Path, data: Path, settings: Settings) -> int:
         """Starts the server and waits until it answers; its pid."""
         self._version = major_of(bindir)
         command = [bindir / "postgres", *server_arguments(settings, data, self._server)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused
 from steelyard.subjects.servers.identity import FILE, Identity
+
+_Connection = psycopg.Connection[Any]
 
 SUPERUSER = "postgres"
 SOCKET = ".s.PGSQL.{}"
@@ -41,7 +42,7 @@ _OWN = {"default_transaction_read_only=off": 0, "statement_timeout=0": 0, "lock_
         "idle_in_transaction_session_timeout=0": 0, "transaction_timeout=0": 17}  # fmt: skip
 
 
-def set_password(connection: psycopg.Connection[Any], user: str, password: str | None) -> None:
+def set_password(connection: _Connection, user: str, password: str | None) -> None:
     """Gives a user of the server a password, kept as a SCRAM verifier; None: has no effect."""
     if password is None:
         return
@@ -50,7 +51,7 @@ def set_password(connection: psycopg.Connection[Any], user: str, password: str |
     connection.execute(statement)
 
 
-def turn_end(connection: psycopg.Connection[Any]) -> str:
+def turn_end(connection: _Connection) -> str:
     """SQL that makes a session pass its counts to the server's statistics now, not up to 1 s later.
 
     '' before version 15, where a session cannot. (PostgreSQL manual, "The Cumulative Statistics System")
@@ -67,7 +68,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
     )
 
 
-def read_back_session(connection: psycopg.Connection[Any], option: Option) -> None:
+def read_back_session(connection: _Connection, option: Option) -> None:
     """Sets them in this session. Raises SettingsRefused."""
     refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
@@ -84,7 +85,7 @@ def _literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def refuse_not_taken(connection: psycopg.Connection[Any], requested: Mapping[str, Setting]) -> None:
+def refuse_not_taken(connection: _Connection, requested: Settings) -> None:
     """Raises SettingsRefused for settings that are not those of the command line, psycopg.Error.
 
     A server refuses a value that it cannot take, but accepts any name with a dot, even an unknown one; and
@@ -126,7 +127,7 @@ def own_dsn(socket: Path, database: str, version: int) -> str:
     )
 
 
-def own_session(dsn: str, identity: Identity) -> psycopg.Connection[Any]:
+def own_session(dsn: str, identity: Identity) -> _Connection:
     """A session with the server that was started, and no other. Raises SubjectFailed, psycopg.Error.
 
     Its reset values (pg_settings.reset_val) are those of the server.
@@ -144,7 +145,7 @@ def own_session(dsn: str, identity: Identity) -> psycopg.Connection[Any]:
     return connection
 
 
-def _lift_limits(connection: psycopg.Connection[Any], own: str) -> None:
+def _lift_limits(connection: _Connection, own: str) -> None:
     """Executes SQL that lifts the session's limits. A limit of 1 ms may cancel it: it is tried 50 times."""
     for attempt in range(_ATTEMPTS):
         try:

@@ -18,6 +18,8 @@ from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work
 
+_Connection = psycopg.Connection[Any]
+
 Finished = subprocess.CompletedProcess[str]
 
 _NO_PROGRAM = "install the server's client programs"
@@ -41,9 +43,7 @@ where c.relkind in ('r', 'm') and n.nspname <> 'information_schema' and n.nspnam
 """
 
 
-def load(
-    connection: psycopg.Connection[Any], work: Work, folder: Path, load_file: Callable[[Path], None]
-) -> None:
+def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
     """Fills an empty database. folder: for temporary files; load_file: loads a data file.
 
     Raises psycopg.Error, OSError; InputError where the study's own script fails.
@@ -80,7 +80,7 @@ def _statements(work: Work) -> list[str | Path]:
     return statements
 
 
-def _run_script(connection: psycopg.Connection[Any], work: Work) -> None:
+def _run_script(connection: _Connection, work: Work) -> None:
     try:
         connection.execute(cast(LiteralString, work.script))
     except psycopg.Error as error:
@@ -101,7 +101,7 @@ def _create(table: DataTable) -> list[str]:
     ]
 
 
-def _fill(connection: psycopg.Connection[Any], table: FileTable, folder: Path) -> None:
+def _fill(connection: _Connection, table: FileTable, folder: Path) -> None:
     """Loads rows first and builds indexes afterwards: this takes half the time."""
     path = table.write(folder)
 
@@ -136,9 +136,7 @@ def restoring(file: Path) -> str:
     return restore if _is_custom(file) else ""
 
 
-def load_file(
-    connection: psycopg.Connection[Any], file: Path, bindir: Path, run: Callable[..., Finished]
-) -> None:
+def load_file(connection: _Connection, file: Path, bindir: Path, run: Callable[..., Finished]) -> None:
     """Loads it into the database of the connection. Raises InputError with the words of the program.
 
     run: runs a command to its end, with `stdin` to read.
@@ -164,9 +162,7 @@ def load_file(
         raise data_error(file, words.replace("psql:<stdin>:", "line "))
 
 
-def psql(
-    connection: psycopg.Connection[Any], script: BinaryIO, bindir: Path, run: Callable[..., Finished]
-) -> str:
+def psql(connection: _Connection, script: BinaryIO, bindir: Path, run: Callable[..., Finished]) -> str:
     """Executes a script in the database of the connection; psql's words where it fails, '' otherwise.
 
     run: as for load_file.
@@ -179,12 +175,12 @@ def psql(
     return (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
 
 
-def _into(connection: psycopg.Connection[Any]) -> list[str]:
+def _into(connection: _Connection) -> list[str]:
     info = connection.info
     return ["--host", info.host, "--port", str(info.port), "--username", info.user, "--dbname", info.dbname]
 
 
-def _make_roles(connection: psycopg.Connection[Any], file: Path) -> None:
+def _make_roles(connection: _Connection, file: Path) -> None:
     """Roles that a dump names and this new server does not have: without them it would not load."""
     named: set[str] = set()
     with file.open("rb") as lines:
@@ -197,7 +193,7 @@ def _make_roles(connection: psycopg.Connection[Any], file: Path) -> None:
 
 
 def apply_schema(
-    connection: psycopg.Connection[Any], study: Study, option: Option, psql: Callable[[BinaryIO], str]
+    connection: _Connection, study: Study, option: Option, psql: Callable[[BinaryIO], str]
 ) -> dict[str, float]:
     """Executes the SQL of the option's levels, then VACUUM ANALYZE; what it took, by name with unit.
 

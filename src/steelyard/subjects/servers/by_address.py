@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from steelyard.sql_text import commands_of
 from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import Transaction
 from steelyard.subjects import Bench, Load, Server, SubjectFailed
 from steelyard.workloads import Work, work_of
@@ -215,7 +215,7 @@ def check_foreign(study: Study) -> None:
             )
 
 
-def check_shared(study: Study, options: Sequence[Option]) -> None:
+def check_shared(study: Study, options: Options) -> None:
     """Raises InputError for what belongs to one session, where a pooler gives it to several clients."""
     for option in options:
         handle = getattr(option.workload, "handle", "none")

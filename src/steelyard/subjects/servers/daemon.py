@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +18,9 @@ from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked, with_mark
 from steelyard.study.errors import InputError
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Settings
 from steelyard.study.passwords import is_secret, variables
+from steelyard.study.study import Option
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.servers.account import Account, account_of_servers
 from steelyard.subjects.servers.identity import Identity, listening_elsewhere
@@ -31,6 +32,12 @@ _END_S = 30.0
 _LOG_TAIL = 64_000
 # sun_path holds 108 bytes with the final zero (unix(7))
 _SOCKET_BYTES_MAX = 107
+
+
+def requested(bench: Bench, defaults: Settings, option: Option) -> Settings:
+    """Settings of a server of the lab: its defaults, those of `durability`, the option's own."""
+    durability: Settings = bench.kind.durability_off if bench.study.subject.durability == "off" else {}
+    return {**defaults, **durability, **option.server}
 
 
 class Daemon:
@@ -283,4 +290,4 @@ class Running:
     pid: int
     programs: Path
     data: Path
-    settings: Mapping[str, Setting]
+    settings: Settings

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.host.room import Room
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Settings
 from steelyard.workloads import Work
 
 _UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -30,7 +29,7 @@ class Size:
     default_bytes: int
     unit_bytes: int = 1
 
-    def of(self, settings: Mapping[str, Setting]) -> int:
+    def of(self, settings: Settings) -> int:
         """As servers take it: `256MB`, `1.5G`, `16384` of the unit; the default for any other text."""
         text = str(settings.get(self.name, "")).strip().lower()
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text)
@@ -38,7 +37,7 @@ class Size:
             return self.default_bytes
         return round(float(match[1]) * (_UNITS[match[2]] if match[2] else self.unit_bytes))
 
-    def beyond(self, settings: Mapping[str, Setting]) -> int:
+    def beyond(self, settings: Settings) -> int:
         """By how much it exceeds its default."""
         return max(0, self.of(settings) - self.default_bytes)
 
@@ -62,7 +61,7 @@ class Footprint:
     make_s: float
     rows_per_s: float
 
-    def room(self, work: Work, settings: Mapping[str, Setting], sessions: int) -> Room:
+    def room(self, work: Work, settings: Settings, sessions: int) -> Room:
         """The most that a server with these settings takes, as far as the size of its data is known.
 
         Only readers of data of known size leave buffers empty; only writes fill the log.

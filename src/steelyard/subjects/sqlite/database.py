@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,17 +18,18 @@ from steelyard import _core
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, SubjectFailed
+from steelyard.subjects.servers.daemon import requested
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, with_levels
 from steelyard.workloads import DataTable, Work, work_of
 from steelyard.workloads.load_plan import check_load
 
 # settings of the connections and their workers; every other setting is a PRAGMA
-_OPENING: dict[str, Setting] = {
+_OPENING: Settings = {
     "workers": "threads",
     "threading": "serialized",
     "shared_cache": False,
@@ -41,8 +42,8 @@ _WORDS = {
     "begin": ("deferred", "immediate", "exclusive"),
 }
 # readers beside a writer, as in applications with concurrent users; commits are as durable as by default
-_PRAGMAS: dict[str, Setting] = {"journal_mode": "wal", "synchronous": "full"}
-_DURABILITY_OFF: dict[str, Setting] = {"synchronous": "off"}
+_PRAGMAS: Settings = {"journal_mode": "wal", "synchronous": "full"}
+_DURABILITY_OFF: Settings = {"synchronous": "off"}
 # they only take effect when the file is created
 _FILE_PRAGMAS = ("page_size", "auto_vacuum", "encoding")
 
@@ -56,7 +57,7 @@ _INDEXES = "with indexes as (select name from sqlite_master where type = 'index'
 _HEAD = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html
 
 
-def check(study: Study, options: Sequence[Option]) -> None:
+def check(study: Study, options: Options) -> None:
     """Checks that no setting is the lab's, and the work is supported. Raises InputError."""
     for at, key, value in settings_given(study, "server"):
         if key in _OPENING and value not in (words := _WORDS.get(key, (True, False))):
@@ -80,8 +81,7 @@ class SQLite:
 
     def start(self, option: Option) -> Load:
         """The data in place and every setting read back, or SubjectFailed."""
-        durability = _DURABILITY_OFF if self._bench.study.subject.durability == "off" else {}
-        settings = {**_settings(option), **durability, **option.server}
+        settings = requested(self._bench, {**_OPENING, **_PRAGMAS}, option)
         shutil.rmtree(self._folder, ignore_errors=True)
 
         def alter(draft: Path, data: Path) -> None:
@@ -111,7 +111,7 @@ class SQLite:
                 "version": f"SQLite {facts['version']}",
                 "build": "; ".join(facts["compile_options"]),
                 "settings": facts["settings"] | opening,
-                "sources": dict.fromkeys({**_PRAGMAS, **durability, **option.server}, "study"),
+                "sources": dict.fromkeys(settings.keys() - (opening.keys() - option.server.keys()), "study"),
                 **({"schema": self._costs[template]} if option.schema else {}),
             },
         )
@@ -123,7 +123,7 @@ class SQLite:
         """The engine has closed the file; SQLite keeps no log."""
         return ""
 
-    def _template(self, settings: Mapping[str, Setting]) -> Path:
+    def _template(self, settings: Settings) -> Path:
         """A folder with the file and its tables, created once per combination of file settings."""
         made = {key: settings[key] for key in _FILE_PRAGMAS if key in settings}
         template = self._bench.folder / "-".join(["template", *map(_written, made.values())])
@@ -146,7 +146,7 @@ def _settings(option: Option) -> dict[str, Setting]:
     return {**_OPENING, **_PRAGMAS, **option.server}
 
 
-def _database(settings: Mapping[str, Setting], file: str) -> dict[str, Any]:
+def _database(settings: Settings, file: str) -> dict[str, Any]:
     pragmas = [[key, _written(value)] for key, value in settings.items() if key not in _OPENING]
     return {"file": file, "pragmas": pragmas, **{key: settings[key] for key in _OPENING}}
 

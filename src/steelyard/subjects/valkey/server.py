@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +16,8 @@ from valkey import ValkeyError
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.errors import InputError, brief
-from steelyard.study.key_types import Setting
-from steelyard.study.study import Option, Study
+from steelyard.study.key_types import Setting, Settings
+from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
@@ -29,13 +29,13 @@ _ANSWER_S = 10.0
 _BATCH = 1000  # keys per command of the load
 _PORT = 6379
 # in memory only: no saves at unpredictable times; a title would overwrite the mark in the environment
-_DEFAULTS: dict[str, Setting] = {"save": "", "appendonly": "no", "set-proc-title": "no"}
+_DEFAULTS: Settings = {"save": "", "appendonly": "no", "set-proc-title": "no"}
 
 # https://valkey.io/topics/valkey.conf: units are case-insensitive
 _UNITS = {"k": 1000, "kb": 1024, "m": 1000**2, "mb": 1024**2, "g": 1000**3, "gb": 1024**3}
 
 
-def check(study: Study, _options: Sequence[Option]) -> None:
+def check(study: Study, _options: Options) -> None:
     """Checks that every version is installed and no setting is reserved for the lab. Raises InputError."""
     refuse_lab_settings(study, "server", "valkey", lambda _: False)
     programs_of(study, find_server)
@@ -101,7 +101,7 @@ class Valkey:
         """Ends the server at once; its data are lost."""
         return self._server.stop()
 
-    def _launch(self, server: Path, settings: Mapping[str, Setting]) -> int:
+    def _launch(self, server: Path, settings: Settings) -> int:
         arguments = [word for name, value in settings.items() for word in (f"--{name}", written(value))]
         return self._server.start(
             [
@@ -129,7 +129,7 @@ class Valkey:
             copy.chmod(0o755)
         return copy
 
-    def _read_back(self, settings: Mapping[str, Setting]) -> dict[str, str]:
+    def _read_back(self, settings: Settings) -> dict[str, str]:
         with self._connect() as client:
             shown: dict[str, str] = client.config_get()
 

@@ -21,7 +21,7 @@ from steelyard.workloads.brokerage.scale import (
     WAVE_MS,
     Scale,
 )
-from steelyard.workloads.steps import Step, execute, nurand, put, uniform, when
+from steelyard.workloads.steps import Step, Steps, execute, nurand, put, uniform, when
 
 # NURand over numbers of past trades, of the kits' shape: half of the draws near others
 _TRADES_A = 65_535
@@ -29,7 +29,7 @@ _EXPONENT_MS = 1_000  # mean delay of the market
 _DELAY_MS_MAX = 5_000
 
 
-def customer(scale: Scale) -> list[Step]:
+def customer(scale: Scale) -> Steps:
     """The customer `c`, its `rank`, its `accounts`; tiers get 10, 60 and 30 %, with a skew within."""
     drawn: Any = ["mul", 0.0001, "drawn"]
     first = _ceiling(["sub", ["sqrt", ["add", 22_500, ["mul", 500, drawn]]], 151], 0, TIER_1 - 1)
@@ -46,13 +46,13 @@ def customer(scale: Scale) -> list[Step]:
     ]
 
 
-def account(scale: Scale) -> list[Step]:
+def account(scale: Scale) -> Steps:
     """A customer's account `a`."""
     first = ["mul", 10, ["sub", "c", 1]]
     return [*customer(scale), put("a", ["add", first, ["random", 1, "accounts"]])]
 
 
-def security_of_account(scale: Scale) -> list[Step]:
+def security_of_account(scale: Scale) -> Steps:
     """One of the account's securities: number `s`, `symbol`."""
     securities = ["add", SECURITIES_MIN, ["mod", "a", SECURITIES_SPAN]]
     place = ["random", 0, ["sub", securities, 1]]
@@ -60,7 +60,7 @@ def security_of_account(scale: Scale) -> list[Step]:
     return [put("s", ["add", number, 1]), symbol()]
 
 
-def security(scale: Scale) -> list[Step]:
+def security(scale: Scale) -> Steps:
     """Any security: number `s`, `symbol`."""
     return [put("s", uniform(1, scale.securities)), symbol()]
 
@@ -75,7 +75,7 @@ def tax_number(value: str, customer_number: Any) -> Step:
     return _name(value, "T", customer_number, 9)
 
 
-def person(customer_number: Any) -> list[Step]:
+def person(customer_number: Any) -> Steps:
     """`last_name`, `first_name` and `tax_number` of a customer."""
     return [
         _name("last_name", "Last", customer_number, 9),
@@ -84,7 +84,7 @@ def person(customer_number: Any) -> list[Step]:
     ]
 
 
-def company_of_security(scale: Scale) -> list[Step]:
+def company_of_security(scale: Scale) -> Steps:
     """`company_name` and `issue` of the security `s`."""
     number = ["add", ["mod", ["sub", "s", 1], scale.companies], 1]
     preferred = ["case", ["gt", "s", scale.companies], 2, 1]
@@ -133,7 +133,7 @@ def market_delay_ms() -> list[Any]:
     return ["least", _DELAY_MS_MAX, ["mul", -_EXPONENT_MS, ["ln", share]]]
 
 
-def brokers(scale: Scale) -> list[Step]:
+def brokers(scale: Scale) -> Steps:
     """Names of 20 to 40 brokers, `broker1` to `brokerN`; of all where there are fewer."""
     most = broker_list_length(scale)
     least = min(20, scale.brokers)
@@ -152,7 +152,7 @@ def broker_list_length(scale: Scale) -> int:
     return min(4 * BROKERS, scale.brokers)
 
 
-def walk(statement: str, one: list[Step], take: dict[str, str], passes: Any) -> list[Step]:
+def walk(statement: str, one: Steps, take: dict[str, str], passes: Any) -> Steps:
     """Holdings one by one, last in first out or first in first out, while `left` is not 0."""
     newest = execute(f"newest {statement}", take, rows="found")
     oldest = execute(f"oldest {statement}", take, rows="found")

@@ -17,7 +17,7 @@ from steelyard.workloads.brokerage.trade_order import (
     to_market,
     value_steps,
 )
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, percent, put, uniform, when
 
 _TICKER_QUEUE = "prices on the ticker"
 # of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security
@@ -111,7 +111,7 @@ def trade_result(clients: int) -> Kind:
     return Kind(_RESULT, Scripted(0, tuple(steps), takes=takes, clients=clients))
 
 
-def _holdings() -> list[Step]:
+def _holdings() -> Steps:
     """The position, then holdings one by one; what is left of the trade becomes a holding."""
     signed = ["case", ["eq", "sells", 1], ["neg", "quantity"], "quantity"]
     closed = ["least", "left", ["abs", "holding"]]
@@ -148,7 +148,7 @@ def _holdings() -> list[Step]:
     ]
 
 
-def _settlement() -> list[Step]:
+def _settlement() -> Steps:
     value = ["mul", "quantity", "price"]
     fees = ["add", ["int", "charge"], "commission"]
     amount = ["case", ["eq", "sells", 1], ["sub", value, fees], ["neg", ["add", value, fees]]]
@@ -171,11 +171,11 @@ def market_feed(scale: Scale, clients: int) -> Kind:
     return Kind(_FEED, Scripted(0, (*entries, *others), takes=takes, clients=clients))
 
 
-def _entry(n: int) -> list[Step]:
+def _entry(n: int) -> Steps:
     return [*(put(name, f"{name}{n}") for name in ("s", "price", "quantity")), *_ticked()]
 
 
-def _other_entry(n: int, scale: Scale) -> list[Step]:
+def _other_entry(n: int, scale: Scale) -> Steps:
     """A limit that the price meets now, or else any security."""
     any_security = [
         put("s", uniform(1, scale.securities)),
@@ -186,7 +186,7 @@ def _other_entry(n: int, scale: Scale) -> list[Step]:
     return [when(["is-null", f"met_s{n}"], any_security, met), *_ticked()]
 
 
-def _ticked() -> list[Step]:
+def _ticked() -> Steps:
     """A price on the ticker; each limit order that it meets goes to the market when that is committed."""
     one = [
         BEGIN,

@@ -17,7 +17,7 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.market_data import days_before
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, put, uniform, when
 
 _TRADES_SHOWN = 50
 _HISTORY_SHOWN = 10
@@ -81,7 +81,7 @@ def queries(scale: Scale) -> dict[str, Kind]:
     }
 
 
-def _kind(weight: int, statements: Mapping[str, str], steps: list[Step]) -> Kind:
+def _kind(weight: int, statements: Mapping[str, str], steps: Steps) -> Kind:
     return Kind(statements, Scripted(weight, tuple(steps)))
 
 
@@ -95,7 +95,7 @@ _TRADE_STATUS = {
 }
 
 
-def _trade_status(scale: Scale) -> list[Step]:
+def _trade_status(scale: Scale) -> Steps:
     return [*account(scale), BEGIN, execute("trades"), execute("names"), COMMIT]
 
 
@@ -113,7 +113,7 @@ _MARKET_WATCH = {
 }
 
 
-def _market_watch(scale: Scale) -> list[Step]:
+def _market_watch(scale: Scale) -> Steps:
     """A watch list 60 %, an account 35 %, an industry 5 %: all its securities by one statement."""
     return [
         *account(scale),
@@ -146,7 +146,7 @@ _SECURITY_DETAIL = {
 }
 
 
-def _security_detail(scale: Scale) -> list[Step]:
+def _security_detail(scale: Scale) -> Steps:
     drawn = [*security(scale), _day(), put("rows", uniform(5, 20))]
     return [*drawn, BEGIN, execute("security"), execute("days"), execute("last trade"), COMMIT]
 
@@ -164,7 +164,7 @@ _CUSTOMER_POSITION = {
 }
 
 
-def _customer_position(scale: Scale) -> list[Step]:
+def _customer_position(scale: Scale) -> Steps:
     """Half by the tax number; half with the history of an account."""
     return [
         *account(scale),
@@ -190,7 +190,7 @@ def _broker_volume_sql(scale: Scale) -> Mapping[str, str]:
     }
 
 
-def _broker_volume(scale: Scale) -> list[Step]:
+def _broker_volume(scale: Scale) -> Steps:
     return [*brokers(scale), sector_name(uniform(1, SECTORS)), BEGIN, execute("volume"), COMMIT]
 
 
@@ -210,7 +210,7 @@ def lookups(scale: Scale) -> dict[str, Kind]:
     }
 
 
-def _drawn(scale: Scale) -> list[Step]:
+def _drawn(scale: Scale) -> Steps:
     numbers = [past_trade(f"t{n}", scale, distinct="trades") for n in range(1, _TRADES + 1)]
     frame = put("frame", uniform(1, 100))
     return [frame, *account(scale), *security(scale), past_trade("since", scale), *numbers]
@@ -219,14 +219,14 @@ def _drawn(scale: Scale) -> list[Step]:
 def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
     """By numbers, by account, by security, or holdings of a trade: per cent up to which each is chosen."""
     other = [] if update else [execute("first trade", {"t": "t_id"}, rows="found"), _holdings()]
-    frames: list[Step] = other
+    frames: Steps = other
     for last, frame in reversed(list(zip(up_to, _PAGES, strict=True))):
         change = _change(frame) if update else []
         frames = [when(["le", "frame", last], [*change, *_parts(frame)], frames)]
     return frames[0]
 
 
-def _change(frame: str) -> list[Step]:
+def _change(frame: str) -> Steps:
     """Of trades that are found in the order of their time, one after another."""
     if frame == "numbers":
         return [execute("update names")]
@@ -240,5 +240,5 @@ def _holdings() -> Step:
     return when(["gt", "found", 0], [execute("holdings")])
 
 
-def _parts(frame: str) -> list[Step]:
+def _parts(frame: str) -> Steps:
     return [execute(f"{part} by {frame}") for part in _PARTS]

@@ -18,7 +18,7 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
 from steelyard.workloads.brokerage.schema import TRADE_TYPES
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, put, uniform, when
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
 # quantities are multiples of the least: no trade closes more holdings
@@ -94,7 +94,7 @@ def to_market() -> Step:
     return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": market_delay_ms()}
 
 
-def tax_steps() -> list[Step]:
+def tax_steps() -> Steps:
     """The `tax` in cents of what `bought` was sold for, where the account is taxed."""
     gain = ["sub", "sold", "bought"]
     rate = [execute("tax rate", {"tax_rate": "rate"}), put("tax", ["int", ["mul", gain, "tax_rate"]])]
@@ -102,7 +102,7 @@ def tax_steps() -> list[Step]:
     return [put("tax", 0), when(taxed, rate)]
 
 
-def value_steps(closed: Any) -> list[Step]:
+def value_steps(closed: Any) -> Steps:
     """Adds cents of a holding that was closed by a trade of `price`: bought for one, sold for the other."""
     paid = ["mul", ["int", ["mul", 100, "paid"]], closed]
     now = ["mul", "price", closed]
@@ -123,7 +123,7 @@ def is_closing() -> list[Any]:
     return ["or", sold, bought]
 
 
-def _order(scale: Scale) -> list[Step]:
+def _order(scale: Scale) -> Steps:
     """All that the customer says; `t` is the number of the trade."""
     types = [kind for kind, *_ in TRADE_TYPES]
     # of 100: market buys and sells 30 each, limit buys 20, limit sells and stop-loss 10 each
@@ -159,7 +159,7 @@ def _order(scale: Scale) -> list[Step]:
     ]
 
 
-def _executor(scale: Scale) -> list[Step]:
+def _executor(scale: Scale) -> Steps:
     """The owner; for a quarter of the accounts that others may trade for, the last of these: 10 % of all."""
     drawn = ["mod", ["mod", ["mul", "a", 3_571], 10_007], 100]
     others = ["case", ["ge", drawn, 98], 2, ["ge", drawn, 60], 1, 0]
@@ -172,7 +172,7 @@ def _executor(scale: Scale) -> list[Step]:
     ]
 
 
-def _security() -> list[Step]:
+def _security() -> Steps:
     by_company = [
         execute("company", {"company": "co_id"}),
         execute("security by company", {"symbol": "s_symb", "exchange": "s_ex_id"}),
@@ -180,7 +180,7 @@ def _security() -> list[Step]:
     return [when("by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company)]
 
 
-def _closing() -> list[Step]:
+def _closing() -> Steps:
     """What the order would close, and the tax on it: an estimate, as the market has not paid yet."""
     closed = ["least", "left", ["abs", "holding"]]
     one = [put("closed", closed), *value_steps("closed"), put("before", ["add", "before", 1])]
@@ -197,7 +197,7 @@ def _closing() -> list[Step]:
     ]
 
 
-def _fees() -> list[Step]:
+def _fees() -> Steps:
     return [
         execute("commission rate", {"rate": "cr_rate"}),
         execute("charge", {"charge": "cents"}),
@@ -212,7 +212,7 @@ def commission() -> Step:
     return put("commission", ["int", ["div", ["mul", "rate", ["mul", "quantity", "price"]], 100.0]])
 
 
-def _trigger() -> list[Step]:
+def _trigger() -> Steps:
     """A limit order waits until the price meets it: at once, or when the wave is there."""
     place, met = wave_place("s"), ["mul", WAVE_MS // 2 // PRICE_SPAN, ["sub", "bid", PRICE_MIN]]
     up, down = (

@@ -8,17 +8,7 @@ from typing import Any
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS, ITEMS, LINES_MAX, LINES_MIN
 from steelyard.workloads.order_entry.steps import other_warehouse, place
-from steelyard.workloads.steps import (
-    BEGIN,
-    COMMIT,
-    Step,
-    execute,
-    nurand,
-    percent,
-    put,
-    uniform,
-    when,
-)
+from steelyard.workloads.steps import BEGIN, COMMIT, Steps, execute, nurand, percent, put, uniform, when
 
 _UNUSED_ITEM = ITEMS + 1
 _LINES = range(1, LINES_MAX + 1)
@@ -67,7 +57,7 @@ def new_order_statements(workload: OrderEntryWorkload) -> Mapping[str, str]:
     return {**_HEAD, **(_LIST if workload.reads == "list" else _SINGLE)}
 
 
-def new_order(workload: OrderEntryWorkload) -> list[Step]:
+def new_order(workload: OrderEntryWorkload) -> Steps:
     """Its steps. All of the order is drawn first, and is the same for both ways to read."""
     lists = workload.reads == "list"
     return [
@@ -85,7 +75,7 @@ def new_order(workload: OrderEntryWorkload) -> list[Step]:
     ]
 
 
-def _order(workload: OrderEntryWorkload) -> list[Step]:
+def _order(workload: OrderEntryWorkload) -> Steps:
     """The customer `c`, the number of `lines`, and item, supplying warehouse and quantity of each line."""
     constants = workload.constants
     supply: Any = "w"
@@ -106,13 +96,13 @@ def _order(workload: OrderEntryWorkload) -> list[Step]:
     return [*steps, put("all_local", ["case", ["or", *remote], 0, 1]), *_unused_item(), *_beyond_the_last()]
 
 
-def _unused_item() -> list[Step]:
+def _unused_item() -> Steps:
     """The last line of a hundredth of the orders names an item that does not exist."""
     last = [when(["eq", n, "lines"], [put(f"item{n}", _UNUSED_ITEM)]) for n in _LINES[LINES_MIN - 1 :]]
     return [when("unused", last)]
 
 
-def _beyond_the_last() -> list[Step]:
+def _beyond_the_last() -> Steps:
     """Lists are as long as the longest order: what is beyond its last line repeats the first."""
     return [
         when(["gt", n, "lines"], [put(f"item{n}", "item1"), put(f"supply{n}", "supply1")])
@@ -120,7 +110,7 @@ def _beyond_the_last() -> list[Step]:
     ]
 
 
-def _read_all() -> list[Step]:
+def _read_all() -> Steps:
     return [
         execute("items", rows="found"),
         when(["lt", "found", "lines"], [{"do": "rollback"}]),
@@ -128,7 +118,7 @@ def _read_all() -> list[Step]:
     ]
 
 
-def _line(n: int, lists: bool) -> list[Step]:
+def _line(n: int, lists: bool) -> Steps:
     """One line of the order."""
     own = [put("number", n), *(put(name, f"{name}{n}") for name in ("item", "supply", "quantity"))]
     own.append(put("remote", ["case", ["ne", "supply", "w"], 1, 0]))

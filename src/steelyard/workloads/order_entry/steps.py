@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS, LAST_NAMES
-from steelyard.workloads.steps import Step, execute, nurand, percent, put, uniform, when
+from steelyard.workloads.steps import Step, Steps, execute, nurand, percent, put, uniform, when
 
 BY_LAST_NAME_PERCENT = 60
 CUSTOMER_STATEMENTS: Mapping[str, str] = {
@@ -27,12 +27,12 @@ def warehouse(workload: OrderEntryWorkload) -> Step:
     return put("w", ["add", ["mod", ["client"], workload.warehouses], 1])
 
 
-def place(workload: OrderEntryWorkload) -> list[Step]:
+def place(workload: OrderEntryWorkload) -> Steps:
     """The warehouse `w` and a random district `d`."""
     return [warehouse(workload), put("d", uniform(1, DISTRICTS))]
 
 
-def own_district(workload: OrderEntryWorkload) -> list[Step]:
+def own_district(workload: OrderEntryWorkload) -> Steps:
     """The warehouse `w` and the district `d` where the client is."""
     if workload.home == "free":
         return place(workload)
@@ -46,7 +46,7 @@ def other_warehouse(workload: OrderEntryWorkload) -> list[Any]:
     return ["add", ["mod", ["add", "w", steps_away], workload.warehouses], 1]
 
 
-def customer(workload: OrderEntryWorkload) -> list[Step]:
+def customer(workload: OrderEntryWorkload) -> Steps:
     """The customer `c` of the district `customer_w`, `customer_d`: 60 % by last name, else by number."""
     constants = workload.constants
     by_name = [

@@ -22,7 +22,7 @@ from steelyard.workloads.steps import (
     BEGIN,
     COMMIT,
     Kind,
-    Step,
+    Steps,
     execute,
     named,
     percent,
@@ -99,7 +99,7 @@ class _Kind:
     keying_s: float
     think_s: float
     statements: Callable[[OrderEntryWorkload], Mapping[str, str]]
-    steps: Callable[[OrderEntryWorkload], list[Step]]
+    steps: Callable[[OrderEntryWorkload], Steps]
 
 
 def transactions(workload: OrderEntryWorkload) -> tuple[dict[str, Statement], dict[str, Scripted]]:
@@ -120,7 +120,7 @@ def _scripted(workload: OrderEntryWorkload, kind: _Kind) -> Scripted:
     )
 
 
-def _payment(workload: OrderEntryWorkload) -> list[Step]:
+def _payment(workload: OrderEntryWorkload) -> Steps:
     home = [put("customer_w", "w"), put("customer_d", "d")]
     away = [put("customer_w", other_warehouse(workload)), put("customer_d", uniform(1, DISTRICTS))]
     remote = [when(percent(_REMOTE_PAYMENT_PERCENT), away, home)] if workload.warehouses > 1 else home
@@ -141,7 +141,7 @@ def _payment(workload: OrderEntryWorkload) -> list[Step]:
     ]
 
 
-def _order_status(workload: OrderEntryWorkload) -> list[Step]:
+def _order_status(workload: OrderEntryWorkload) -> Steps:
     return [
         *place(workload),
         put("customer_w", "w"),
@@ -155,7 +155,7 @@ def _order_status(workload: OrderEntryWorkload) -> list[Step]:
     ]
 
 
-def _delivery(workload: OrderEntryWorkload) -> list[Step]:
+def _delivery(workload: OrderEntryWorkload) -> Steps:
     """At once, all districts in one transaction; a district without a new order is passed over."""
     deliver = [
         execute("delete new order"),
@@ -170,7 +170,7 @@ def _delivery(workload: OrderEntryWorkload) -> list[Step]:
     return [warehouse(workload), put("carrier", uniform(1, 10)), BEGIN, every, COMMIT]
 
 
-def _stock_level(workload: OrderEntryWorkload) -> list[Step]:
+def _stock_level(workload: OrderEntryWorkload) -> Steps:
     return [
         *own_district(workload),
         put("threshold", uniform(10, 20)),

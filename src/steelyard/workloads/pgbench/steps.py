@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.sql_text import script_of
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Settings
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads.pgbench.expressions import Place, Tree, parse, variables_of
 
@@ -56,7 +56,7 @@ class Compiled:
     places: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def compiled(text: str, file: str, prefix: str, constants: Mapping[str, Setting]) -> Compiled:
+def compiled(text: str, file: str, prefix: str, constants: Settings) -> Compiled:
     """The script in steps. prefix: of the names of its statements. constants: variables with their values.
 
     Raises InputError with file and line for what is not supported.
@@ -72,7 +72,7 @@ def compiled(text: str, file: str, prefix: str, constants: Mapping[str, Setting]
 
 
 class _Script:
-    def __init__(self, prefix: str, constants: Mapping[str, Setting], commands: Sequence[Sql | Meta]) -> None:
+    def __init__(self, prefix: str, constants: Settings, commands: Sequence[Sql | Meta]) -> None:
         self._prefix, self._constants = prefix, constants
         self._set = {rest.split(None, 1)[0] for rest in _rests(commands, "set") if rest}
         self._gset = _rests(commands, "gset")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
 
 from steelyard.study.errors import InputError
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Settings
 from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted, Work
@@ -81,7 +80,7 @@ def _text(workload: PgbenchWorkload, name: str) -> str:
     return workload.script_texts[name]
 
 
-def _constants(workload: PgbenchWorkload) -> Mapping[str, Setting]:
+def _constants(workload: PgbenchWorkload) -> Settings:
     """Variables that pgbench defines, and those of the study."""
     if CLIENT_ID in workload.variables:
         raise InputError(
