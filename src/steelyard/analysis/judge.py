@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import Compared
 from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.intervals import Intervals
@@ -16,7 +14,7 @@ from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.comparison.remaining import remaining_notices
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
-from steelyard.analysis.judgement.results import Estimate, Judgement, Notice
+from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.analysis.kernel.locks import locks
 from steelyard.analysis.kernel.profile import profile
 from steelyard.analysis.kernel.scheduling import scheduling
@@ -30,7 +28,7 @@ from steelyard.analysis.load.statements import statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.guests import instruction_notices
 from steelyard.analysis.metrics.headlines import headlines
-from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
+from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.equal_work import WorkCheck, equal_work
@@ -58,11 +56,8 @@ def judge(evidence: Evidence) -> Judgement:
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
     counted = metrics_that_count(evidence.study, run_metrics)
     intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
-    compared = {
-        point: [intervals.against(metric, baseline, point) for metric in run_metrics.metrics]
-        for point in views
-    }
-    comparisons = tuple(c for found in chain(*compared.values()) for c in found.comparisons)
+    metrics = run_metrics.metrics
+    comparisons = tuple(c for point in views for m in metrics for c in intervals.against(m, baseline, point))
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
     served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
@@ -75,11 +70,16 @@ def judge(evidence: Evidence) -> Judgement:
         question=evidence.study.question,
         baseline=baseline,
         options=labels,
-        metrics=run_metrics.metrics,
+        metrics=metrics,
         headlines=roles,
         precision=precision(evidence, roles.foremost, comparisons),
         verdict=verdict(findings),
-        estimates=_estimates(run_metrics, labels, views),
+        estimates=tuple(
+            found
+            for metric in metrics
+            for point in views
+            for found in estimates(run_metrics, metric, labels, point)
+        ),
         comparisons=comparisons,
         effects=found_effects,
         fairness=served,
@@ -92,7 +92,8 @@ def judge(evidence: Evidence) -> Judgement:
             *harness_notices(evidence, run_metrics),
             *sleep_notices(evidence, run_metrics),
             *fairness_notices(served, evidence.study.workload),
-            *_comparison_notices(evidence, run_metrics, compared[None]),
+            *(notice for metric in metrics for notice in intervals.tests(metric).not_compared(baseline)),
+            *pace_notices(evidence, run_metrics, comparisons),
             *scaling_notices(scaling),
             *latch.notices,
             *published_figure_notices(evidence, scaling, latch.rows),
@@ -112,25 +113,6 @@ def judge(evidence: Evidence) -> Judgement:
     )
 
 
-def _estimates(
-    run_metrics: RunMetrics, labels: Sequence[str], points: Sequence[int | None]
-) -> tuple[Estimate, ...]:
-    return tuple(
-        estimate
-        for metric in run_metrics.metrics
-        for point in points
-        for estimate in estimates(run_metrics, metric, labels, point)
-    )
-
-
-def _comparison_notices(
-    evidence: Evidence, run_metrics: RunMetrics, compared: Sequence[Compared]
-) -> Iterator[Notice]:
-    """What could not be compared, and what comparisons between options of unlike pace mean."""
-    yield from (notice for found in compared for notice in found.notices)
-    yield from pace_notices(evidence, run_metrics, [c for found in compared for c in found.comparisons])
-
-
 def _study_notices(evidence: Evidence, work: WorkCheck) -> list[Notice]:
     """Notices that need no metric: the lab's own notices, the plan, the clock."""
     return [
@@ -147,14 +129,10 @@ def _study_notices(evidence: Evidence, work: WorkCheck) -> list[Notice]:
         *remaining_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),
-        *_clock_notices(evidence),
+        *simulation_notices(evidence),
+        *instruction_notices(evidence),
         *storage_notices(evidence),
     ]
-
-
-def _clock_notices(evidence: Evidence) -> list[Notice]:
-    """What times mean where the clock is not that of a machine."""
-    return [*simulation_notices(evidence), *instruction_notices(evidence)]
 
 
 def _plan_notices(evidence: Evidence) -> list[Notice]:
@@ -175,27 +153,18 @@ def _durability_notices(evidence: Evidence) -> list[Notice]:
     return [Notice("durability-off", text)]
 
 
-def _lab_notices(evidence: Evidence) -> list[Notice]:
+def _lab_notices(evidence: Evidence) -> Iterator[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
-    option_of = dict(
-        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
-    )
-    runs: dict[tuple[str, str], list[int]] = {}
-    table = evidence.view("notices")
-    for run, code, text in zip(table["run"].tolist(), table["code"], table["text"], strict=True):
-        runs.setdefault((str(code), str(text)), []).append(int(run))
-    found: list[Notice] = []
+    option_of = dict(evidence.rows("select run, option from runs"))
+    runs: dict[tuple[str, str], set[int]] = {}
+    for run, *said in evidence.rows("select run, code, text from notices"):
+        code, text = said
+        runs.setdefault((code, text), set()).add(run)
     for (code, text), numbers in runs.items():
-        seen = tuple(sorted({n for n in numbers if n > 0}))
+        seen = tuple(sorted(n for n in numbers if n > 0))
         options = {option_of.get(n, "") for n in seen}
         option = options.pop() if len(options) == 1 else ""
         of = sum(option in ("", other) for other in option_of.values())
-        found.append(Notice(code, text, option, seen, _some_of(seen, of)))
-    return found
-
-
-def _some_of(seen: Sequence[int], runs: int) -> str:
-    """Of a notice that not all runs have."""
-    if not 0 < len(seen) < runs:
-        return ""
-    return f"run {seen[0]}" if len(seen) == 1 else f"{len(seen)} of {runs} runs"
+        # of those that not all runs have
+        some = f"run {seen[0]}" if len(seen) == 1 else f"{len(seen)} of {of} runs"
+        yield Notice(code, text, option, seen, some if 0 < len(seen) < of else "")

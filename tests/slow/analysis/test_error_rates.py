@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evidence import Truth, evidence_of, measures_of, study_of
-from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
@@ -21,7 +21,7 @@ DRIFT_PER_SLOT = 0.007
 
 
 def two(a: list[float], b: list[float], metric: Metric = THROUGHPUT, margin: float = MARGIN):
-    (found,) = compare(measures_of({"A": a, "B": b}, metric), metric, "AB", "A", margin).comparisons
+    (found,) = PairTests(measures_of({"A": a, "B": b}, metric), metric, "AB", margin).against("A")
     return found
 
 
@@ -68,7 +68,7 @@ def test_a_matrix_of_24_comparisons_errs_in_one_study_of_20_where_plain_t_tests_
     for _ in range(80):
         y = chance.normal(0, RUN_SD, (6, 25))
         table = {f"O{i}": np.exp(y[:, i]).tolist() for i in range(25)}
-        found = compare(measures_of(table), THROUGHPUT, list(table), "O0", MARGIN).comparisons
+        found = PairTests(measures_of(table), THROUGHPUT, list(table), MARGIN).against("O0")
         wrong += any(c.low > 1 or c.high < 1 for c in found)
         alone = stats.ttest_1samp(y[:, 1:] - y[:, :1], 0, axis=0).pvalue
         uncorrected += alone.min() < 0.05

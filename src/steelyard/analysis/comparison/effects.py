@@ -16,7 +16,6 @@ interval by parametric bootstrap, corrected for its bias (noise looks like varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -34,48 +33,18 @@ _REPLICAS = 1000
 _SEED = 1991  # intervals of a bundle must not change when it is judged again
 
 
-@dataclass(frozen=True)
-class Term:
-    """A main effect (one factor) or an interaction (two), on the scale of the values given.
-
-    low, high: of the share. p_value: adjusted over all terms. deviations: of each combination of levels
-    that was run, what this term alone adds to the grand mean; totals: the same with the main effects of
-    its factors.
-    """
-
-    factors: Codes
-    share: float
-    low: float
-    high: float
-    p_value: float
-    deviations: Mapping[Codes, float]
-    totals: Mapping[Codes, float]
-
-
 def effects(run_metrics: RunMetrics, metric: Metric, options: Sequence[Option]) -> tuple[Effect, ...]:
     """Effects on the log scale, all points together, largest share first; () where zeros occur."""
     table = block_table(run_metrics, metric.name, [o.label for o in options])
     if not table.blocks or not table.positive or len(table.options) < 2:
         return ()
     levels = {o.label: o.levels for o in options}
-    terms = decompose(np.log(table.values), [levels[label] for label in table.options])
-    found = [
-        Effect(
-            metric=metric.name,
-            factors=term.factors,
-            share=term.share,
-            low=term.low,
-            high=term.high,
-            p_value=term.p_value,
-            levels={codes: float(np.exp(total)) for codes, total in term.totals.items()},
-        )
-        for term in terms
-    ]
+    found = decompose(metric.name, np.log(table.values), [levels[label] for label in table.options])
     return tuple(sorted(found, key=lambda effect: -effect.share))
 
 
-def decompose(values: Floats, levels: Sequence[Mapping[str, str]]) -> tuple[Term, ...]:
-    """Terms of values[block, option]. levels: of each option, its code by factor.
+def decompose(metric: str, values: Floats, levels: Sequence[Mapping[str, str]]) -> list[Effect]:
+    """Effects on logs values[block, option]. levels: of each option, its code by factor.
 
     Factors of which only one level was run, and interactions that exclusions leave nothing of,
     are left out.
@@ -97,10 +66,10 @@ def decompose(values: Floats, levels: Sequence[Mapping[str, str]]) -> tuple[Term
         [_p_value(noisy, q, s, df) for (_, q, df), s in zip(kept, squares, strict=True)]
     )
     ends = _share_intervals(noisy, means, [q for _, q, _ in kept])
-    return tuple(
-        Term(term, s / total if total > 0 else 0.0, low, high, float(p), *design.levels_of(means, term))
-        for (term, _, _), s, p, (low, high) in zip(kept, squares, p_values, ends, strict=True)
-    )
+    return [
+        Effect(metric, term, s / total if total > 0 else 0.0, *end, float(p), design.levels_of(means, term))
+        for (term, _, _), s, p, end in zip(kept, squares, p_values, ends, strict=True)
+    ]
 
 
 def _p_value(noisy: Scatter, projection: Floats, squares: float, df: int) -> float:
@@ -167,28 +136,21 @@ class _Design:
         kept = u[:, sizes > 1e-9 * sizes[0]]
         return kept @ kept.T, kept.shape[1]
 
-    def levels_of(self, y: Floats, term: Codes) -> tuple[dict[Codes, float], dict[Codes, float]]:
-        """Deviations and totals by combination of codes, the other main effects allowed for."""
+    def levels_of(self, y: Floats, term: Codes) -> dict[Codes, float]:
+        """By combination of codes its ratio to the grand mean, the other main effects allowed for."""
         mains = [t for t in self.terms if len(t) == 1]
         model = mains if len(term) == 1 else [*mains, term]
         solved = np.linalg.lstsq(self._matrix(model), y, rcond=1e-9)[0]
         coefficients = np.asarray(solved, dtype=np.float64)
-        parts: dict[Codes, Floats] = {}
+        whole: Floats = np.zeros(len(self._levels))
         at = 1
         for t in model:
             width = self._columns[t].shape[1]
-            parts[t] = self._columns[t] @ coefficients[at : at + width]
+            if set(t) <= set(term):
+                whole += self._columns[t] @ coefficients[at : at + width]
             at += width
-        alone: Floats = parts[term]
-        whole: Floats = alone.copy()
-        if len(term) > 1:
-            for name in term:
-                whole += parts[(name,)]
         combos = [tuple(codes[name] for name in term) for codes in self._levels]
-        return (
-            dict(zip(combos, alone.tolist(), strict=True)),
-            dict(zip(combos, whole.tolist(), strict=True)),
-        )
+        return dict(zip(combos, np.exp(whole).tolist(), strict=True))
 
     def _matrix(self, terms: Sequence[Codes]) -> Floats:
         ones = np.ones((len(self._levels), 1))

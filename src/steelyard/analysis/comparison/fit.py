@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import BlockTable
-from steelyard.analysis.comparison.scatter import Scatter, scatter
+from steelyard.analysis.comparison.scatter import scatter
 from steelyard.analysis.statistics.distributions import Floats
 
 
-@dataclass(frozen=True)
 class Fit:
     """Option means, and what is left after options and blocks: residuals[block, option].
 
-    On logs when every value is positive, else on the values themselves.
+    In complete blocks a table of means. logs: whether they are of logs, as when every value is positive.
+    options: those that have a value in enough blocks.
     """
 
-    table: BlockTable
-    means: Floats
-    residuals: Floats
-    scatter: Scatter
-
-    @property
-    def logs(self) -> bool:
-        """Whether means and residuals are of logs."""
-        return self.table.positive
+    def __init__(self, table: BlockTable) -> None:
+        self.table, self.options, self.logs = table, table.options, table.positive
+        y: Floats = np.log(table.values) if self.logs else table.values
+        self.means: Floats = np.full(len(self.options), np.nan)
+        self.residuals: Floats = y
+        if y.size:
+            self.means = y.mean(axis=0)
+            self.residuals = y - y.mean(axis=1, keepdims=True) - self.means + y.mean()
+        self.scatter = scatter(y if y.size else np.zeros((0, 0)))
 
     def mean(self, option: str) -> float:
         """The option's mean, on the scale of the fit."""
-        return float(self.means[self.table.options.index(option)])
+        return float(self.means[self.options.index(option)])
 
-    def comparable(self, baseline: str) -> bool:
-        """Whether anything can be compared with this baseline."""
-        table = self.table
-        known = baseline in table.options and len(table.options) > 1 and bool(table.blocks)
-        return known and (self.logs or self.mean(baseline) != 0)
-
-
-def fit(table: BlockTable) -> Fit:
-    """Least squares by option and block; in complete blocks a table of means."""
-    y: Floats = np.log(table.values) if table.positive else table.values
-    if not y.size:
-        return Fit(table, np.full(len(table.options), np.nan), y, scatter(np.zeros((0, 0))))
-    means: Floats = y.mean(axis=0)
-    residuals = y - y.mean(axis=1, keepdims=True) - means + y.mean()
-    return Fit(table, means, residuals, scatter(y))
+    def comparable(self, pair: tuple[str, str]) -> bool:
+        """Whether this option has a ratio to this baseline."""
+        known = {*pair} <= {*self.options} and len(self.options) > 1 and bool(self.table.blocks)
+        return known and (self.logs or self.mean(pair[1]) != 0)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import Compared, Difference, Pair, PairTests
+from steelyard.analysis.comparison.compare import Difference, Pair, PairTests
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import holm_levels
@@ -36,7 +36,7 @@ class Intervals:
     ) -> None:
         self.run_metrics, self.options, self.margin, self.alpha = run_metrics, options, margin, alpha
         self._tests: dict[tuple[str, int | None], PairTests] = {}
-        self._differences: dict[tuple[str, Pair], Difference | None] = {}
+        self._differences: dict[str, dict[Pair, Difference | None]] = {}
         self._steps = _holm_steps({metric.name: self.tests(metric) for metric in counting}, alpha)
 
     def tests(self, metric: Metric, point: int | None = None) -> PairTests:
@@ -51,43 +51,40 @@ class Intervals:
     ) -> tuple[Comparison, ...]:
         """Of every pair (option, baseline) that is comparable."""
         if point is None:
-            return self.tests(metric).comparisons(pairs, [self._level(metric, pair) for pair in pairs])
+            return self.tests(metric).comparisons(self._levels(metric, pairs))
         points = len(points_of(self.run_metrics))
-        found = self.tests(metric, point).comparisons(pairs, [self.alpha / points] * len(pairs))
+        found = self.tests(metric, point).comparisons(dict.fromkeys(pairs, self.alpha / points))
         return tuple(replace(c, p_value=min(c.p_value * points, 1.0)) for c in found)
 
-    def against(self, metric: Metric, baseline: str, point: int | None = None) -> Compared:
-        """Every option against the baseline, and what could not be compared."""
-        tests = self.tests(metric, point)
-        pairs = [(option, baseline) for option in tests.options if option != baseline]
-        return Compared(self.comparisons(metric, pairs, point), tests.not_compared(self.options, baseline))
+    def against(self, metric: Metric, baseline: str, point: int | None = None) -> tuple[Comparison, ...]:
+        """Every option against the baseline."""
+        options = self.tests(metric, point).options
+        return self.comparisons(metric, [(one, baseline) for one in options if one != baseline], point)
 
     def differences(self, metric: Metric, pairs: Sequence[Pair]) -> dict[Pair, Difference]:
         """Each pair's difference in the metric's unit; without those of which one has no values."""
-        left = [pair for pair in pairs if (metric.name, pair) not in self._differences]
-        found = self.tests(metric).differences(left, [self._level(metric, pair) for pair in left])
-        self._differences |= {(metric.name, pair): found.get(pair) for pair in left}
-        known = {pair: self._differences[metric.name, pair] for pair in pairs}
-        return {pair: difference for pair, difference in known.items() if difference}
+        known = self._differences.setdefault(metric.name, {})
+        left = self._levels(metric, [pair for pair in pairs if pair not in known])
+        known |= dict.fromkeys(left) | self.tests(metric).differences(left)
+        return {pair: difference for pair in pairs if (difference := known[pair])}
 
-    def _level(self, metric: Metric, pair: Pair) -> float:
-        return self._steps.get((metric.name, frozenset(pair)), self.alpha)
+    def _levels(self, metric: Metric, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        return {pair: self._steps.get((metric.name, frozenset(pair)), self.alpha) for pair in pairs}
 
 
 def _holm_steps(by_metric: Mapping[str, PairTests], alpha: float) -> dict[tuple[str, frozenset[str]], float]:
     """Level of each metric and pair in Holm's procedure over the metrics."""
-    p_values: dict[tuple[str, Pair], float] = {}
+    by_pair: dict[Pair, dict[str, float]] = {}
     for metric, tests in by_metric.items():
         pairs = [
             (a, b)
             for a, b in combinations(tests.options, 2)
             if tests.comparable((a, b)) and tests.comparable((b, a))
         ]
-        found = tests.p_values(pairs)
-        p_values |= {(metric, pair): p for pair, p in zip(pairs, found, strict=True)}
-    levels: dict[tuple[str, frozenset[str]], float] = {}
-    for pair in dict.fromkeys(pair for _, pair in p_values):
-        metrics = [metric for metric in by_metric if (metric, pair) in p_values]
-        steps = holm_levels([p_values[metric, pair] for metric in metrics], alpha).tolist()
-        levels |= {(metric, frozenset(pair)): step for metric, step in zip(metrics, steps, strict=True)}
-    return levels
+        for pair, p in zip(pairs, tests.p_values(pairs), strict=True):
+            by_pair.setdefault(pair, {})[metric] = p
+    return {
+        (metric, frozenset(pair)): step
+        for pair, p_values in by_pair.items()
+        for metric, step in zip(p_values, holm_levels([*p_values.values()], alpha).tolist(), strict=True)
+    }

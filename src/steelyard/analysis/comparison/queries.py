@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import ALPHA, compare
+from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.judgement.results import Comparison, Metric, QueryRow
 from steelyard.analysis.metrics.queries import time_of
@@ -45,18 +45,11 @@ def compared_together(
     point: int,
 ) -> dict[tuple[str, str], Comparison]:
     """By metric and option, adjusted for all of them."""
-
-    def at(alpha: float) -> list[Comparison]:
-        return [
-            c
-            for metric in metrics
-            for c in compare(run_metrics, metric, options, baseline, margin, point, alpha).comparisons
-        ]
-
-    alone = at(ALPHA)
+    tests = [PairTests(run_metrics, metric, options, margin, point) for metric in metrics]
+    alone = [c.p_value for one in tests for c in one.against(baseline)]
     if not alone:
         return {}
-    adjusted = distributions.benjamini_hochberg([c.p_value for c in alone]).tolist()
-    found = sum(p <= ALPHA for p in adjusted)
-    level = ALPHA * max(found, 1) / len(alone)
-    return {(c.metric, c.option): replace(c, p_value=p) for c, p in zip(at(level), adjusted, strict=True)}
+    adjusted = distributions.benjamini_hochberg(alone).tolist()
+    level = ALPHA * max(sum(p <= ALPHA for p in adjusted), 1) / len(alone)
+    found = (c for one in tests for c in one.against(baseline, level))
+    return {(c.metric, c.option): replace(c, p_value=p) for c, p in zip(found, adjusted, strict=True)}

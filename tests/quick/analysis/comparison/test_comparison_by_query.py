@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evidence import measures_of
-from steelyard.analysis.comparison.compare import compare
+from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.judgement.results import QueryRow
 from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, query_metrics, time_of
@@ -74,7 +74,7 @@ def test_among_equal_queries_studies_find_none_where_uncorrected_comparisons_wou
         run_metrics = measured([1.0] * 22, seed)
         corrected += any(row.comparison and row.comparison.p_value <= 0.05 for row in judged(run_metrics))
         alone = [
-            compare(run_metrics, time_of(q), ("A", "B"), "A", 0.03, 0).comparisons[0]
+            PairTests(run_metrics, time_of(q), ("A", "B"), 0.03, 0).against("A")[0]
             for q in run_metrics.queries
         ]
         uncorrected += any(c.p_value <= 0.05 for c in alone)
