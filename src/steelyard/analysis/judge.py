@@ -11,7 +11,6 @@ from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
-from steelyard.analysis.comparison.remaining import remaining_notices
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
 from steelyard.analysis.dispatcher.win_map import win_map
 from steelyard.analysis.judgement.results import Judgement, Notice
@@ -126,7 +125,6 @@ def _study_notices(evidence: Evidence, work: WorkCheck) -> list[Notice]:
         *growth_notices(evidence),
         *turn_notices(evidence),
         *stopping_notices(evidence),
-        *remaining_notices(evidence),
         *_plan_notices(evidence),
         *_durability_notices(evidence),
         *simulation_notices(evidence),

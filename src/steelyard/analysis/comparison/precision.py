@@ -38,16 +38,11 @@ def precision(evidence: Evidence, foremost: Metric | None, comparisons: Sequence
     if foremost is None:
         return Precision()
     mine = [c for c in comparisons if c.metric == foremost.name and c.clients is None]
-    return Precision(_resolution_percent(mine), _unknown(mine), levels(evidence))
-
-
-def _unknown(comparisons: Sequence[Comparison]) -> str:
-    """Why no smallest difference is known; '' where one is, or nothing is compared."""
+    resolution_percent = _resolution_percent(mine)
     # that there is one block stands in the first sentence
-    several = comparisons and all(one.blocks > 1 for one in comparisons)
-    if several and _resolution_percent(comparisons) is None:
-        return "the runs give no interval that says anything"
-    return ""
+    known = resolution_percent is not None or not mine or any(c.blocks == 1 for c in mine)
+    unknown = "" if known else "the runs give no interval that says anything"
+    return Precision(resolution_percent, unknown, levels(evidence))
 
 
 def _resolution_percent(comparisons: Sequence[Comparison]) -> float | None:

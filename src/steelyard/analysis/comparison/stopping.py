@@ -5,24 +5,34 @@ does not look at the winner. Yet it stops sooner where the scatter is small by l
 95 % miss in up to 8 % of studies. Studies with such a rule have intervals of 97 %, by which they stop
 and by which they are judged: those miss in at most 5 % (benches/truth.py). At least five blocks.
 The intervals are those of throughput; in an open loop, which gives the throughput, of p99 latency.
+
+More blocks reduce all of the scatter; longer blocks only what comes from within them, but spare the set-up of
+further servers. Which is shorter follows from the share of the variance that is between blocks.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from dataclasses import dataclass
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import ALPHA, PairTests
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.pairwise import metrics_that_count
+from steelyard.analysis.comparison.precision import levels
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics, foremost
+from steelyard.analysis.statistics import distributions
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.quantities import count, duration, significant
 from steelyard.study.study import Study
 
 _ALPHA_OF_WIDTH = 0.03
+# beyond this many the machine or the question is at fault, not the number
+_BLOCKS_MAX = 1000
+# how many times longer a block may become
+_LENGTHS = (1, 2, 4, 8)
 
 
 def level(study: Study) -> float:
@@ -31,17 +41,44 @@ def level(study: Study) -> float:
 
 
 def stopping_notices(evidence: Evidence) -> list[Notice]:
-    """study-stopped: that and when the rule ended the study before its last block."""
-    plan = evidence.study.plan
-    whole = whole_blocks(evidence)
-    if plan.stop is None or whole >= plan.blocks or not stopped(evidence):
+    """study-stopped: that and when the rule ended the study before its last block; half-width: that intervals
+    are wider than it wants, and how long that would take."""
+    study, whole = evidence.study, whole_blocks(evidence)
+    plan, stop = study.plan, study.plan.stop
+    if stop is None:
         return []
-    text = (
-        f"the study stopped after {whole} of {plan.blocks} planned blocks: every interval was narrower than"
-        f" ±{plan.stop.half_width_percent:g} % (plan.stop). Intervals are computed at 97 %, because early"
-        " stopping makes intervals of 95 % miss more often"
-    )
-    return [Notice("study-stopped", text)]
+    target = f"±{stop.half_width_percent:g} %"
+    if stopped(evidence):
+        text = (
+            f"the study stopped after {whole} of {plan.blocks} planned blocks: every interval was narrower"
+            f" than {target} (plan.stop). Intervals are computed at 97 %, because early stopping makes"
+            " intervals of 95 % miss more often"
+        )
+        return [Notice("study-stopped", text)] * (whole < plan.blocks)
+    if study.subject.kind == "recording":
+        return []
+    if whole < FEWEST_BLOCKS:
+        text = f"{count(whole, 'block')} cannot show how long intervals of {target} would take (plan.stop)"
+        text = f"{text}: begin with {FEWEST_BLOCKS}"
+    elif not math.isfinite(widest := widest_half_width_percent(evidence)):
+        text = f"an interval is unknown, so none of {target} is shown (plan.stop)"
+    else:
+        found = levels(evidence)
+        sampling = Sampling(
+            widest,
+            level(study),
+            whole,
+            block_s=evidence.rows("select sum(seconds) from runs")[0][0] / whole,
+            measured_s=plan.measure_s * len(plan.clients) * len(evidence.options),
+            of_blocks=1.0 if found is None else found.of_blocks,
+        )
+        advice = f"{_BLOCKS_MAX} blocks would not do; make the machine quieter (steelyard doctor)"
+        if enough := shortest(sampling, stop.half_width_percent):
+            longer = f" of {duration(enough.times * plan.measure_s)} (plan.measure_s)" * (enough.times > 1)
+            advice = f"about {enough.blocks} blocks{longer} would do, {duration(enough.seconds)} in all"
+        text = f"the widest interval is ±{significant(widest, 2)} %, not {target} (plan.stop)"
+        text = f"{text}: at this scatter {advice}"
+    return [Notice("half-width", text)]
 
 
 def stopped(evidence: Evidence) -> bool:
@@ -52,8 +89,8 @@ def stopped(evidence: Evidence) -> bool:
 
 def whole_blocks(evidence: Evidence) -> int:
     """Blocks in which every option has a run."""
-    runs: Counter[int] = Counter(block for (block,) in evidence.rows("select block from runs"))
-    return sum(count >= len(evidence.options) for count in runs.values())
+    blocks = evidence.rows("select count(*) from runs group by block")
+    return sum(runs >= len(evidence.options) for (runs,) in blocks)
 
 
 def widest_half_width_percent(evidence: Evidence) -> float:
@@ -94,3 +131,51 @@ def _half_width_percent(
     pairs = [(option, options[0]) for option in options[1:]]
     half = max(tests.half_widths(pairs, alpha))
     return 100 * math.expm1(half) if half < 100 else math.inf
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What the blocks so far show.
+
+    half_width_percent: of the widest interval; alpha: its level. block_s: length of a block, measured_s of it
+    is under load and counted. of_blocks: share of the variance that longer blocks leave; 1: unknown.
+    """
+
+    half_width_percent: float
+    alpha: float
+    blocks: int
+    block_s: float
+    measured_s: float
+    of_blocks: float = 1.0
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A study that is long enough: blocks, each `times` as long under load; seconds: in all."""
+
+    blocks: int
+    times: int
+    seconds: float
+
+
+def shortest(sampling: Sampling, half_width_percent: float) -> Extension | None:
+    """The shortest study with intervals of that half-width; None beyond 1000 blocks.
+
+    The half-width of n blocks is t(n - 1) / sqrt(n) times the scatter of one.
+    """
+    now = _of_scatter(sampling.blocks, sampling.alpha)
+    ratio = math.log1p(half_width_percent / 100) / math.log1p(sampling.half_width_percent / 100)
+    found: list[Extension] = []
+    for times in _LENGTHS if sampling.of_blocks < 1 else (1,):
+        scatter = math.sqrt(sampling.of_blocks + (1 - sampling.of_blocks) / times)
+        enough = range(FEWEST_BLOCKS, _BLOCKS_MAX + 1)
+        wanted = (n for n in enough if _of_scatter(n, sampling.alpha) * scatter <= ratio * now)
+        if (blocks := next(wanted, None)) is not None:
+            block_s = sampling.block_s + (times - 1) * sampling.measured_s
+            found.append(Extension(blocks, times, blocks * block_s))
+    return min(found, key=lambda one: one.seconds, default=None)
+
+
+def _of_scatter(blocks: int, alpha: float) -> float:
+    """Half-width of an interval in scatters of a block."""
+    return distributions.t_critical(blocks - 1, alpha) / math.sqrt(blocks)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evidence import Truth, evidence_of, study_of
-from steelyard.analysis.comparison.remaining import Sampling, remaining_notices, shortest
+from steelyard.analysis.comparison.stopping import Sampling, shortest, stopping_notices
 from steelyard.bundle.evidence.evidence import Evidence
 
 SIX = Sampling(half_width_percent=2.0, alpha=0.03, blocks=6, block_s=30.0, measured_s=6.0)
@@ -37,7 +37,7 @@ def evidence(half_width_percent: float, noise: float, blocks: int = 6) -> Eviden
 
 
 def test_a_study_with_wide_intervals_says_how_long_narrow_ones_take() -> None:
-    (notice,) = remaining_notices(evidence(1.0, noise=0.01))
+    (notice,) = stopping_notices(evidence(1.0, noise=0.01))
     assert notice.code == "half-width"
     assert "not ±1 % (plan.stop): at this scatter about" in notice.text and "in all" in notice.text
 
@@ -49,5 +49,6 @@ def test_a_study_with_wide_intervals_says_how_long_narrow_ones_take() -> None:
 def test_it_says_nothing_when_they_are_narrow_and_no_number_that_it_cannot_know(
     half_width_percent: float, noise: float, blocks: int, said: str
 ) -> None:
-    texts = [notice.text for notice in remaining_notices(evidence(half_width_percent, noise, blocks))]
+    found = stopping_notices(evidence(half_width_percent, noise, blocks))
+    texts = [notice.text for notice in found if notice.code == "half-width"]
     assert len(texts) == bool(said) and all(said in text for text in texts)
