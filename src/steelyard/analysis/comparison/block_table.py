@@ -13,6 +13,18 @@ from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Evidence
 
 Bools = NDArray[np.bool_]
+# by the rule of `compared`, of runs instead of values
+_ESTIMATED = """
+    with often as (
+        select option from runs group by option
+        having 2 * count(distinct block) > (select count(distinct block) from runs)
+    ), whole as (
+        select block from runs semi join often using (option) group by block
+        having count(distinct option) = (select count(*) from often)
+    )
+    select run from runs
+    where option not in (from often) or block in (from whole) or not exists (from whole) order by run
+"""
 
 
 @dataclass(frozen=True)
@@ -49,14 +61,7 @@ def compared(known: Bools) -> tuple[Bools, Bools]:
 
 def estimated_runs(evidence: Evidence) -> list[int]:
     """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there."""
-    place = {option.label: i for i, option in enumerate(evidence.options)}
-    rows = evidence.rows("select run, dense_rank() over (order by block) - 1, option from runs order by run")
-    known = np.zeros((1 + max(block for _, block, _ in rows), len(place)), dtype=np.bool_)
-    for _, block, option in rows:
-        known[block, place[option]] = True
-    enough, complete = compared(known)
-    alone = ~enough | (not complete.any())
-    return [run for run, block, option in rows if complete[block] or alone[place[option]]]
+    return [run for (run,) in evidence.rows(_ESTIMATED)]
 
 
 def block_table(
@@ -76,21 +81,17 @@ def block_table(
     with np.errstate(all="ignore"):
         values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
     known: Bools = np.isfinite(values)
-    seen: Bools = np.any(known, axis=1)
     enough, complete = compared(known)
     kept = np.ix_(complete, enough)
+    labels, numbers = np.array([*options], dtype=object), np.array(blocks, dtype=np.int64)
     return BlockTable(
-        options=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if ok),
-        blocks=tuple(b for b, ok in zip(blocks, complete.tolist(), strict=True) if ok),
+        options=tuple(labels[enough].tolist()),
+        blocks=tuple(numbers[complete].tolist()),
         values=values[kept],
         runs=runs[kept],
         positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
-        incomplete=tuple(
-            b
-            for b, some, whole in zip(blocks, seen.tolist(), complete.tolist(), strict=True)
-            if some and not whole
-        ),
-        absent=tuple(o for o, ok in zip(options, enough.tolist(), strict=True) if not ok),
+        incomplete=tuple(numbers[np.any(known, axis=1) & ~complete].tolist()),
+        absent=tuple(labels[~enough].tolist()),
     )
 
 
@@ -100,18 +101,19 @@ def _cube(
     """values[point, block, option] and run[block, option]; NaN and 0 where there is no run."""
     blocks = sorted(set(run_metrics.block.tolist()))
     points = sorted(set(run_metrics.point.tolist())) if point is None else [point]
-    place = {label: i for i, label in enumerate(options)}
-    block_at = {block: i for i, block in enumerate(blocks)}
-    point_at = {p: i for i, p in enumerate(points)}
     cube = np.full((len(points), len(blocks), len(options)), np.nan)
-    runs = np.zeros((len(blocks), len(options)), dtype=np.int64)
-    column = run_metrics.values.get(metric)
-    if column is None:
+    runs = np.zeros(cube.shape[1:], dtype=np.int64)
+    measured = run_metrics.values.get(metric)
+    if measured is None:
         return cube, runs, blocks
+    places = [{key: i for i, key in enumerate(keys)} for keys in (points, blocks, options)]
+    keys = zip(
+        run_metrics.point.tolist(), run_metrics.block.tolist(), run_metrics.option.tolist(), strict=True
+    )
     # rows are in order of the run: of a block that was redone, the last attempt counts
-    for i, (label, p) in enumerate(zip(run_metrics.option.tolist(), run_metrics.point.tolist(), strict=True)):
-        if label in place and p in point_at:
-            at = block_at[int(run_metrics.block[i])], place[label]
-            cube[(point_at[p], *at)] = column[i]
-            runs[at] = run_metrics.run[i]
+    for row, key in enumerate(keys):
+        at = tuple(place.get(part) for place, part in zip(places, key, strict=True))
+        if None not in at:
+            cube[at] = measured[row]
+            runs[at[1:]] = run_metrics.run[row]
     return cube, runs, blocks

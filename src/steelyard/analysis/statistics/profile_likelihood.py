@@ -15,15 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.statistics.distributions import Floats, Ints, t_critical
-from steelyard.analysis.statistics.scaling_models import (
-    Fitted,
-    Model,
-    Observed,
-    UslByPeak,
-    bounds_of,
-    curve,
-    solve,
-)
+from steelyard.analysis.statistics.scaling_models import Fitted, Problem, UslByPeak
 
 LEAST_DF = 2  # with one, t is 12.7 and most intervals run from bound to bound
 _ALPHA = 0.05
@@ -71,11 +63,9 @@ def _limit(found: Fitted) -> float:
 
 
 @dataclass(frozen=True)
-class _Profile:
+class _Profile(Problem):
     """RSS as one parameter moves away from the best and the others follow. limit: where it ends."""
 
-    model: Model
-    observed: Observed
     best: Floats
     limit: float
 
@@ -84,9 +74,9 @@ class _Profile:
 
         All at once, an end a way: from the best outwards until RSS exceeds the limit, then between.
         """
-        slopes = np.sqrt(self.observed.weights)[:, None] * self._curve(self.best[None, :])[1][0]
+        slopes = np.sqrt(self.observed.weights)[:, None] * self.curve(self.best[None, :])[1][0]
         units = np.sqrt(self.limit) / np.sqrt(np.maximum((slopes**2).sum(axis=0), 1e-300))
-        low, high = bounds_of(self.model)
+        low, high = self.bounds
         held = np.repeat(list(parameters), 2)
         bounds = np.column_stack([low, high])[list(parameters)].ravel()
         reach = units[held, None] * _SEARCHED
@@ -115,12 +105,8 @@ class _Profile:
         ways, many = values.shape
         rows = np.repeat(start, many, axis=0)
         rows[np.arange(len(rows)), np.repeat(held, many)] = values.ravel()
-        return solve(self.model, self.observed, rows, np.repeat(held, many)).reshape(ways, many, 3)
-
-    def _curve(self, theta: Floats) -> tuple[Floats, Floats]:
-        return curve(self.model, self.observed, theta)
+        return self.solve(rows, np.repeat(held, many)).reshape(ways, many, 3)
 
     def _rss(self, theta: Floats) -> Floats:
-        values, _ = self._curve(theta.reshape(-1, 3))
-        rss = (self.observed.weights * (self.observed.fitted_values - values) ** 2).sum(axis=1)
-        return rss.reshape(theta.shape[:-1])
+        values, _ = self.curve(theta.reshape(-1, 3))
+        return self.rss(values).reshape(theta.shape[:-1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.scaling import Serial
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.analysis.statistics.scaling_models import Fitted, bounds_of, curve
+from steelyard.analysis.statistics.scaling_models import Fitted
 
 _ALPHA = 0.01  # of a hundred series without a trend one is called one
 _DRAWS = 4999
@@ -23,15 +23,14 @@ _linalg: Any = np.linalg  # its stubs leave types open
 
 def serial(found: Fitted) -> Serial | None:
     """None without usable residuals: fewer than five points, or an exact fit."""
-    observed, model = found.observed, found.model
-    theta = found.theta
-    values, slopes = curve(model, observed, theta[None, :])
+    observed, theta = found.observed, found.theta
+    values, slopes = found.curve(theta[None, :])
     root = np.sqrt(observed.weights)
     residuals = root * (observed.fitted_values - values[0])
     if found.degrees_of_freedom < 2 or found.residual_sd < observed.rounding:
         return None
     # a parameter on its bound took nothing from the residuals
-    low, high = bounds_of(model)
+    low, high = found.bounds
     free = (theta > low) & (theta < high)
     basis = _linalg.qr((root[:, None] * slopes[0])[:, free])[0]
     errors = np.random.default_rng(_SEED).normal(size=(_DRAWS, len(root)))

@@ -128,20 +128,78 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """parameters: lambda (throughput per second of one client) and the model's two, by name.
-
-    errors: standard errors from the curvature, good only inside the bounds. correlation: of the model's
-    two, likewise; NaN at a bound. residual_sd: of the logarithm where the fit was relative, else in
-    transactions per second; divisor n - 3. aicc: Akaike's criterion corrected for few points (4 parameters
-    with the variance); inf below 6 points.
-    """
+class Problem:
+    """A model, and what it is fitted to. theta: parameters, one row per fit, lambda as its logarithm."""
 
     model: Model
     observed: Observed
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest parameters."""
+        return np.array([-np.inf, 0.0, 0.0]), np.array([np.inf, *self.model.highest])
+
+    def curve(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Values [fit, point] and derivatives [fit, point, parameter] on the scale of the fit."""
+        shape, by_a, by_b = self.model.log_capacity(self.observed.clients, theta[:, 1:2], theta[:, 2:3])
+        logs = theta[:, :1] + shape
+        slopes = np.stack([np.ones_like(logs), by_a + 0 * logs, by_b + 0 * logs], axis=-1)
+        if self.observed.relative:
+            return logs, slopes
+        values = np.exp(logs)
+        return values, values[..., None] * slopes
+
+    def rss(self, values: Floats) -> Floats:
+        """Weighted sum of squares of what is left, of each row of values."""
+        return (self.observed.weights * (self.observed.fitted_values - values) ** 2).sum(axis=1)
+
+    def solve(self, start: Floats, held: Ints | None = None) -> Floats:
+        """Levenberg and Marquardt's method from each row of `start` at once, steps cut at the bounds.
+
+        A parameter on its bound is left out of a step that would push it through. held: for
+        each row the number of the parameter that stays as it starts.
+        """
+        low, high = self.bounds
+        root, y = np.sqrt(self.observed.weights), self.observed.fitted_values
+        theta = start.copy()
+        damping = np.full(len(theta), 1e-3)
+        values, slopes = self.curve(theta)
+        cost = self.rss(values)
+        for _ in range(_STEPS):
+            j = root[:, None] * slopes
+            gradient = np.einsum("rnp,rn->rp", j, root * (y - values))
+            stuck = ((theta <= low) & (gradient < 0)) | ((theta >= high) & (gradient > 0))
+            if held is not None:
+                stuck[np.arange(len(theta)), held] = True
+            normal = np.einsum("rnp,rnq->rpq", j, j)
+            normal[stuck[:, :, None] | stuck[:, None, :]] = 0.0
+            diagonal = np.einsum("rpp->rp", normal)
+            raised = diagonal * (1 + damping[:, None]) + 1e-300
+            raised[stuck] = 1.0
+            np.einsum("rpp->rp", normal)[:] = raised
+            step: Floats = _linalg.solve(normal, np.where(stuck, 0.0, gradient)[..., None])[..., 0]
+            tried: Floats = np.clip(theta + step, low, high)
+            new_values, new_slopes = self.curve(tried)
+            new_cost = self.rss(new_values)
+            better = new_cost <= cost
+            settled = np.abs(new_cost - cost) <= _SETTLED * cost
+            theta[better], cost[better] = tried[better], new_cost[better]
+            values[better], slopes[better] = new_values[better], new_slopes[better]
+            damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-12, 1e12)
+            if settled.all():
+                break
+        return theta
+
+
+@dataclass(frozen=True)
+class Fitted(Problem):
+    """parameters: lambda (throughput per second of one client) and the model's two, by name.
+
+    residual_sd: of the logarithm where the fit was relative, else in transactions per second; divisor n - 3.
+    aicc: Akaike's criterion corrected for few points (4 parameters with the variance); inf below 6 points.
+    """
+
     parameters: Floats
-    errors: Floats
-    correlation: float
     residual_sd: float
     aicc: float
 
@@ -164,83 +222,15 @@ class Fitted:
 
 def fit(model: Model, observed: Observed) -> Fitted:
     """The model fitted to what was observed."""
-    y = observed.fitted_values
-    theta = solve(model, observed, start_of(model, observed))
-    values, jacobian = curve(model, observed, theta)
-    root = np.sqrt(observed.weights)
-    n = len(y)
-    rss = max(float(((root * (y - values[0])) ** 2).sum()), np.finfo(float).tiny)
-    sd = math.sqrt(rss / (n - 3))
-    weighted = jacobian[0] * root[:, None]
-    inverse: Floats = _linalg.pinv(weighted.T @ weighted)
-    spread: Floats = np.sqrt(np.diag(inverse))
-    natural = np.exp(theta[0, 0])
+    problem, n = Problem(model, observed), len(observed.clients)
+    # lambda from the first point
+    first = math.log(observed.throughput_per_s[0] / observed.clients[0])
+    theta = problem.solve(np.array([[first, *model.start]]))
+    rss = max(float(problem.rss(problem.curve(theta)[0])[0]), np.finfo(float).tiny)
     return Fitted(
         model=model,
         observed=observed,
-        parameters=np.array([natural, *theta[0, 1:]]),
-        errors=sd * spread * np.array([natural, 1.0, 1.0]),
-        correlation=float(inverse[1, 2] / (spread[1] * spread[2])) if spread[1:].all() else math.nan,
-        residual_sd=sd,
+        parameters=np.array([np.exp(theta[0, 0]), *theta[0, 1:]]),
+        residual_sd=math.sqrt(rss / (n - 3)),
         aicc=n * math.log(rss / n) + 8 + 40 / (n - 5) if n > 5 else math.inf,
     )
-
-
-def start_of(model: Model, observed: Observed) -> Floats:
-    """Parameters to start from, one row: lambda from the first point."""
-    first = math.log(observed.throughput_per_s[0] / observed.clients[0])
-    return np.array([[first, *model.start]])
-
-
-def bounds_of(model: Model) -> tuple[Floats, Floats]:
-    """Lowest and highest parameters, lambda as its logarithm."""
-    return np.array([-np.inf, 0.0, 0.0]), np.array([np.inf, *model.highest])
-
-
-def curve(model: Model, observed: Observed, theta: Floats) -> tuple[Floats, Floats]:
-    """Values [fit, point] and derivatives [fit, point, parameter] on the scale of the fit."""
-    shape, by_a, by_b = model.log_capacity(observed.clients, theta[:, 1:2], theta[:, 2:3])
-    logs = theta[:, :1] + shape
-    slopes = np.stack([np.ones_like(logs), by_a + 0 * logs, by_b + 0 * logs], axis=-1)
-    if observed.relative:
-        return logs, slopes
-    values = np.exp(logs)
-    return values, values[..., None] * slopes
-
-
-def solve(model: Model, observed: Observed, start: Floats, held: Ints | None = None) -> Floats:
-    """Levenberg and Marquardt's method from each row of `start` at once, steps cut at the bounds.
-
-    A parameter on its bound is left out of a step that would push it through. held: for
-    each row the number of the parameter that stays as it starts.
-    """
-    low, high = bounds_of(model)
-    root, y = np.sqrt(observed.weights), observed.fitted_values
-    theta = start.copy()
-    damping = np.full(len(theta), 1e-3)
-    values, slopes = curve(model, observed, theta)
-    cost = ((root * (y - values)) ** 2).sum(axis=1)
-    for _ in range(_STEPS):
-        j = root[:, None] * slopes
-        gradient = np.einsum("rnp,rn->rp", j, root * (y - values))
-        stuck = ((theta <= low) & (gradient < 0)) | ((theta >= high) & (gradient > 0))
-        if held is not None:
-            stuck[np.arange(len(theta)), held] = True
-        normal = np.einsum("rnp,rnq->rpq", j, j)
-        normal[stuck[:, :, None] | stuck[:, None, :]] = 0.0
-        diagonal = np.einsum("rpp->rp", normal)
-        raised = diagonal * (1 + damping[:, None]) + 1e-300
-        raised[stuck] = 1.0
-        np.einsum("rpp->rp", normal)[:] = raised
-        step: Floats = _linalg.solve(normal, np.where(stuck, 0.0, gradient)[..., None])[..., 0]
-        tried: Floats = np.clip(theta + step, low, high)
-        new_values, new_slopes = curve(model, observed, tried)
-        new_cost = ((root * (y - new_values)) ** 2).sum(axis=1)
-        better = new_cost <= cost
-        settled = np.abs(new_cost - cost) <= _SETTLED * cost
-        theta[better], cost[better] = tried[better], new_cost[better]
-        values[better], slopes[better] = new_values[better], new_slopes[better]
-        damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-12, 1e12)
-        if settled.all():
-            break
-    return theta
