@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.effects import effects
@@ -30,7 +30,7 @@ from steelyard.analysis.metrics.headlines import headlines
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
-from steelyard.analysis.validity.equal_work import WorkCheck, equal_work
+from steelyard.analysis.validity.equal_work import equal_work
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.growth import growth_notices
 from steelyard.analysis.validity.harness import harness_notices
@@ -57,6 +57,7 @@ def judge(evidence: Evidence) -> Judgement:
     intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
     metrics = run_metrics.metrics
     comparisons = tuple(c for point in views for m in metrics for c in intervals.against(m, baseline, point))
+    levels = tuple(e for m in metrics for point in views for e in estimates(run_metrics, m, labels, point))
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
     served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
@@ -73,19 +74,15 @@ def judge(evidence: Evidence) -> Judgement:
         headlines=roles,
         precision=precision(evidence, roles.foremost, comparisons),
         verdict=verdict(findings),
-        estimates=tuple(
-            found
-            for metric in metrics
-            for point in views
-            for found in estimates(run_metrics, metric, labels, point)
-        ),
+        estimates=levels,
         comparisons=comparisons,
         effects=found_effects,
         fairness=served,
         costs=costs.differences(pairs.with_baseline),
         notices=(
             *disturbance_notices(evidence, by_others),
-            *_study_notices(evidence, work),
+            *work.notices,
+            *(notice for check in _CHECKS for notice in check(evidence)),
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
@@ -112,27 +109,6 @@ def judge(evidence: Evidence) -> Judgement:
     )
 
 
-def _study_notices(evidence: Evidence, work: WorkCheck) -> list[Notice]:
-    """Notices that need no metric: the lab's own notices, the plan, the clock."""
-    return [
-        *work.notices,
-        *_lab_notices(evidence),
-        *server_notices(evidence),
-        *host_notices(evidence),
-        *report_notices(evidence),
-        *derived_rate_notices(evidence),
-        *retry_notices(evidence),
-        *growth_notices(evidence),
-        *turn_notices(evidence),
-        *stopping_notices(evidence),
-        *_plan_notices(evidence),
-        *_durability_notices(evidence),
-        *simulation_notices(evidence),
-        *instruction_notices(evidence),
-        *storage_notices(evidence),
-    ]
-
-
 def _plan_notices(evidence: Evidence) -> list[Notice]:
     """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
@@ -155,8 +131,7 @@ def _lab_notices(evidence: Evidence) -> Iterator[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
     option_of = dict(evidence.rows("select run, option from runs"))
     runs: dict[tuple[str, str], set[int]] = {}
-    for run, *said in evidence.rows("select run, code, text from notices"):
-        code, text = said
+    for run, code, text in evidence.rows("from notices"):
         runs.setdefault((code, text), set()).add(run)
     for (code, text), numbers in runs.items():
         seen = tuple(sorted(n for n in numbers if n > 0))
@@ -166,3 +141,22 @@ def _lab_notices(evidence: Evidence) -> Iterator[Notice]:
         # of those that not all runs have
         some = f"run {seen[0]}" if len(seen) == 1 else f"{len(seen)} of {of} runs"
         yield Notice(code, text, option, seen, some if 0 < len(seen) < of else "")
+
+
+# what needs no metric: the lab's own notices, the plan, the clock
+_CHECKS: Sequence[Callable[[Evidence], Iterable[Notice]]] = (
+    _lab_notices,
+    server_notices,
+    host_notices,
+    report_notices,
+    derived_rate_notices,
+    retry_notices,
+    growth_notices,
+    turn_notices,
+    stopping_notices,
+    _plan_notices,
+    _durability_notices,
+    simulation_notices,
+    instruction_notices,
+    storage_notices,
+)

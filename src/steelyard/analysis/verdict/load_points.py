@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from steelyard.analysis.judgement.results import Comparison, Metric
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.quantities import listed, significant
+from steelyard.quantities import count, listed, significant
 
 _MOST = 3
 
@@ -20,45 +20,37 @@ def answers_by_point(
     comparisons: with the baseline.
     """
     found = (_of(evidence, metric, comparisons) for metric in counting)
-    return next((sentence for sentence in found if sentence), "")
+    return next(filter(None, found), "")
 
 
 def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -> str:
+    """Of one block it tells which option leads where; one block proves no order."""
     at: dict[int, list[Comparison]] = {}
     for c in comparisons:
         if c.metric == metric.name and c.clients is not None:
             at.setdefault(c.clients, []).append(c)
-    if all(c.blocks == 1 for mine in at.values() for c in mine):
-        return _in_one_block(evidence, metric, at)
-    findings = [(n, _proven(at[n])) for n in sorted(at)]
-    alike = [[n for n, _ in group] for _, group in groupby(findings, key=lambda item: item[1])]
+    once = all(c.blocks == 1 for mine in at.values() for c in mine)
+
+    def answer(clients: int) -> str | frozenset[tuple[str, str]]:
+        return _leader(evidence.baseline, metric, at[clients]) if once else _proven(at[clients])
+
+    alike = [(found, [*numbers]) for found, numbers in groupby(sorted(at), answer)]
     if len(alike) < 2:
         return ""
+    by = f"By number of {evidence.study.workload.points_are}, {metric.full_title}"
+    if once:
+        first, *middle, last = alike
+        parts = [
+            f"{first[0]} leads up to {first[1][-1]}",
+            *(f"{option} {_from_to(numbers)}" for option, numbers in middle),
+            f"{last[0]} from {last[1][0]}",
+        ]
+        return f"{by} as seen in one block, which proves no order: {', '.join(parts)}."
     parts = [
-        f"{_range(evidence, ns, proven=bool(_proven(at[ns[-1]])))} {_differences(at[ns[-1]])}" for ns in alike
+        f"{_range(evidence, numbers, bool(found))} {_differences(at[numbers[-1]])}"
+        for found, numbers in alike
     ]
-    kind = evidence.study.workload
-    against = f"By number of {kind.points_are}, {metric.full_title} against {evidence.baseline}"
-    return f"{against}: {'; '.join(parts)}."
-
-
-def _in_one_block(evidence: Evidence, metric: Metric, at: Mapping[int, Sequence[Comparison]]) -> str:
-    """Of one block: which option leads where, if the leader changes; one block proves no order."""
-    leads = [(n, _leader(evidence.baseline, metric, at[n])) for n in sorted(at)]
-    alike = [(option, [n for n, _ in group]) for option, group in groupby(leads, key=lambda item: item[1])]
-    if len(alike) < 2:
-        return ""
-    first, *middle, last = alike
-    parts = [
-        f"{first[0]} leads up to {first[1][-1]}",
-        *(f"{option} {_from_to(numbers)}" for option, numbers in middle),
-        f"{last[0]} from {last[1][0]}",
-    ]
-    kind = evidence.study.workload
-    return (
-        f"By number of {kind.points_are}, {metric.full_title} as seen in one block, which proves no order:"
-        f" {', '.join(parts)}."
-    )
+    return f"{by} against {evidence.baseline}: {'; '.join(parts)}."
 
 
 def _leader(baseline: str, metric: Metric, found: Sequence[Comparison]) -> str:
@@ -80,15 +72,14 @@ def _differences(found: Sequence[Comparison]) -> str:
     """The options that differ, the best first."""
     ranked = sorted(found, key=lambda c: -c.ratio)
     better = [c for c in ranked if c.outcome == "better"]
-    worse = [c for c in ranked if c.outcome == "worse"]
     if better and better[0].ratio < 1:
         better.reverse()
     parts = [
-        f"{group[0].standing}: {listed([_ratio(c) for c in group], _MOST)}"
-        for group in (better, worse)
+        f"{group[0].standing}: " + listed([_ratio(c) for c in group], _MOST)
+        for group in (better, [c for c in ranked if c.outcome == "worse"])
         if group
     ]
-    return ", ".join(parts) if parts else "none differs clearly"
+    return ", ".join(parts) or "none differs clearly"
 
 
 def _ratio(c: Comparison) -> str:
@@ -99,10 +90,8 @@ def _range(evidence: Evidence, numbers: Sequence[int], proven: bool) -> str:
     """`at 2`, `from 3 to 8 (ratios at 8; more than the 2 CPUs)`. proven: whether ratios follow."""
     first, last = numbers[0], numbers[-1]
     cpus = evidence.topology.cpus
-    beyond = cpus is not None and not evidence.study.workload.thinks and first > cpus
-    aside = [
-        *([f"ratios at {last}"] if proven and first < last else []),
-        *([f"more than the {cpus} CPU{'s' * (cpus != 1)}"] if beyond else []),
-    ]
+    aside = [f"ratios at {last}"] if proven and first < last else []
+    if cpus is not None and not evidence.study.workload.thinks and first > cpus:
+        aside.append(f"more than the {count(cpus, 'CPU')}")
     span = _from_to(numbers)
     return f"{span} ({'; '.join(aside)})" if aside else span

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
@@ -19,48 +18,47 @@ _FAR = 10.0  # ends of an interval of which each needs its unit
 class PairSentences:
     """The parts of a verdict on one pair, in the direction of its pair, which tables have as well.
 
-    good, bad: the metrics by which the option is proven to be better and worse.
+    good, bad: sizes of what is proven of the option, better and worse, the foremost first, failures included.
     """
 
     def __init__(self, findings: Findings, pair: PairResult) -> None:
         self.findings, self.pair = findings, findings.pairwise.toward(pair)
-        by_metric = self.pair.by_metric
-        self.good, self.bad = (
-            [(m, c) for m, c in by_metric if c.outcome == outcome] for outcome in ("better", "worse")
-        )
+        shown, failures = self.pair.by_metric, self.pair.failures
+        good, bad = ([(m, c) for m, c in shown if c.outcome == outcome] for outcome in ("better", "worse"))
+        self._leading = (bad if self.pair.lost else good)[:1]
+        self._failing = [f"{percent(abs(failures))} {'fewer' if failures < 0 else 'more'} transactions fail"]
+        self._failing *= bool(failures)
+        self.good, self.bad = ([_size(m, c) for m, c in some] for some in (good, bad))
 
     def better(self) -> str:
         """By how much the option is better; the name of the other follows: `18.3 % more throughput than`."""
         if not self.good:
-            return f"{self._failing()} than under"
-        metric, c = self.good[0]
-        return f"{_size(metric, c)} {'of' if c.ratio >= 2 else 'than'}"
+            return f"{self._failing[0]} than under"
+        return f"{self.good[0]} {'of' if self._leading[0][1].ratio >= 2 else 'than'}"
 
     def worse(self) -> str:
         """By how much it is worse; its own name follows: `8.20 % more server CPU per transaction under`."""
-        size = _size(*self.bad[0]) if self.bad else self._failing()
-        return f"{size} under"
+        return f"{[*self.bad, *self._failing][0]} under"
 
     def trade(self) -> str:
         """The foremost of each: `4.00 times the throughput, but 50.0 % more transactions fail`."""
-        good, bad = ([_size(m, c) for m, c in some] for some in (self.good, self.bad))
-        failing = [self._failing()] if self.pair.failures else []
-        good, bad = (failing + good, bad) if self.pair.failures < 0 else (good, failing + bad)
+        fewer = self.pair.failures < 0
+        good, bad = [*self._failing * fewer, *self.good], [*self._failing * (not fewer), *self.bad]
         return f"{good[0]}, but {bad[0]}"
 
     def interval(self) -> str:
         """That of the size: `95 % interval 16.9 to 19.8 %, 6 blocks.`"""
-        shown = self._leading()
-        if not shown:
+        if not self._leading:
             return self.differences()
-        return f"95 % interval {_ends(shown[0][1])}, {self._blocks()}."
+        return f"95 % interval {_ends(self._leading[0][1])}, {self._blocks()}."
 
     def beside(self) -> str:
         """The metrics that the headline leaves out, and failures: what the winner costs or saves."""
-        if not (leading := self._leading()):
-            return ""
-        parts = [self._difference(m, c) for m, c in self.pair.by_metric if (m, c) not in leading]
-        return sentence([*parts, *filter(None, [self._failing()])])
+        shown = (
+            [(m, c) for m, c in self.pair.by_metric if (m, c) not in self._leading] if self._leading else []
+        )
+        parts = [*(self._difference(m, c) for m, c in shown), *self._failing * bool(self._leading)]
+        return f"{capitalised('; '.join(parts))}." if parts else ""
 
     def differences(self, headline_says_none: bool = False) -> str:
         """All metrics with their intervals: `No difference in throughput is shown, ratio 1.01 [...]`.
@@ -68,17 +66,15 @@ class PairSentences:
         headline_says_none: that no difference is shown stands before it already: `Throughput: ratio ...`.
         """
         parts = [self._difference(m, c, headline_says_none) for m, c in self.pair.by_metric]
-        if self.pair.failures:
-            parts.append(self._failing())
-        return f"{sentence(parts)[:-1]} ({self._confidence()})."
+        said = capitalised("; ".join([*parts, *self._failing]))
+        intervals = f"95 % interval{'s' * (len(parts) > 1)}, "
+        if all(_untold(self.findings, metric, c) for metric, c in self.pair.by_metric):
+            intervals = ""
+        return f"{said} ({'' if self._blocks_of == 1 else intervals}{self._blocks()})."
 
-    def _leading(self) -> list[tuple[Metric, Comparison]]:
-        return (self.bad if self.pair.lost else self.good)[:1]
-
-    def _failing(self) -> str:
-        failures = self.pair.failures
-        less = "fewer" if failures < 0 else "more"
-        return f"{percent(abs(failures))} {less} transactions fail" if failures else ""
+    @property
+    def _blocks_of(self) -> int:
+        return self.pair.by_metric[0][1].blocks
 
     def _difference(self, metric: Metric, c: Comparison, known: bool = False) -> str:
         if c.outcome in ("better", "worse"):
@@ -87,23 +83,9 @@ class PairSentences:
         return _untold(self.findings, metric, c) or _no_difference(metric, c, margin, known)
 
     def _blocks(self) -> str:
-        blocks = count(self.pair.by_metric[0][1].blocks, "block")
-        return f"{self._over()}{blocks}{self.findings.too_few}"
-
-    def _over(self) -> str:
-        return f"geometric mean over {self.findings.over}, " if self.findings.over else ""
-
-    def _confidence(self) -> str:
-        if self.pair.by_metric[0][1].blocks == 1:
-            return f"{self._over()}one block: no interval{self.findings.too_few}"
-        if all(_untold(self.findings, metric, c) for metric, c in self.pair.by_metric):
-            return self._blocks()
-        return f"95 % interval{'s' * (len(self.pair.by_metric) > 1)}, {self._blocks()}"
-
-
-def sentence(parts: Sequence[str]) -> str:
-    """`A; b.` of some parts; '' of none."""
-    return f"{capitalised('; '.join(parts))}." if parts else ""
+        over = f"geometric mean over {self.findings.over}, " if self.findings.over else ""
+        n = self._blocks_of
+        return f"{over}{'one block: no interval' if n == 1 else count(n, 'block')}{self.findings.too_few}"
 
 
 def _size(metric: Metric, c: Comparison) -> str:

@@ -56,8 +56,8 @@ def _headline(cells: Sequence[WinMapCell], leaning: bool) -> str:
 
 
 def _extent(cell: WinMapCell) -> str:
-    text = f"throughput {ratio(cell.ratio, cell.low, cell.high)} times"
-    return f"{text} with {cell.clients} thread{'s' * (cell.clients != 1)}"
+    times = ratio(cell.ratio, cell.low, cell.high)
+    return f"throughput {times} times with {count(cell.clients, 'thread')}"
 
 
 def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
