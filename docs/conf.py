@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from steelyard import __version__
+from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
 from steelyard.monitors.sql.queries import shipped
@@ -72,14 +73,8 @@ _BELONGS = (
     "table `notices`, run 0) and on standard error by `sql` and `export`. Options are compared within a",
     "block, so a block that lost a run does not count; `steelyard resume` runs it again. Where",
     "`bundle.json`, `environment.json` or `study.toml` is damaged nothing is read, and the error names",
-    "the file.",
-    "",
-    "| notice | meaning |",
-    "|---|---|",
-    "| `run-left-out` | a run is damaged, or of another bundle, or a copy |",
-    "| `run-missing` | runs are numbered without gaps, and this number is not there |",
-    "| `file-left-out` | a file or folder under `runs` is of no run |",
-    "| `study-unfinished` | fewer blocks are whole than the study plans |",
+    "the file. The codes are among the [notices](notices.md): `run-left-out`, `run-missing`,",
+    "`file-left-out`, `study-unfinished`.",
     "",
     "This is format 3; a bundle of another format is refused with its number.",
 )
@@ -231,6 +226,24 @@ def _sets_page() -> str:
     return "\n".join(lines)
 
 
+def _notices_page() -> str:
+    lines = [
+        "# Notices",
+        "",
+        "A report lists them below the table of options, the first of this page first.",
+        "",
+    ]
+    for title, notices in (
+        ("They may overturn the verdict", SEVERE),
+        ("Found beside the answer", FOUND),
+        ("Limits of what was recorded", LIMITS),
+    ):
+        lines += [f"## {title}", "", "| code | meaning |", "|---|---|"]
+        lines += [*(f"| `{code}` | {meaning} |" for code, meaning in notices.items()), ""]
+    closing = "Recordings have further ones, which say what a file does not hold: see [import](import.md)."
+    return "\n".join([*lines, closing, ""])
+
+
 PAGES = {
     "study.md": _study_page(),
     "bundle.md": _bundle_page(),
@@ -238,6 +251,7 @@ PAGES = {
     "import.md": _import_page(),
     "metrics.md": _metrics_page(),
     "monitor-sets.md": _sets_page(),
+    "notices.md": _notices_page(),
 }
 
 

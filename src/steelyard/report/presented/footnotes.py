@@ -7,36 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from steelyard.analysis.judgement.notices import LIMITS, SEVERE
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.quantities import listed, span_of
 
-# what may overturn the verdict, the gravest first
-_SEVERE = (
-    "disturbed",
-    "server-error",
-    "errors",
-    "driver-property",
-    "engine-saturated",
-    "backlog",
-    "steal",
-    "gauge-not-reclaimed",
-    "gauge-full",
-    "cache-thrash",
-    "few-blocks",
-    "study-unfinished",
-)
-# what the machine or the user did not permit, what was not recorded for a time, what the set-up adds
-_LIMITS = (
-    "monitor-silent",
-    "monitor-lost",
-    "probe-lost",
-    "monitor-partial",
-    "monitor-unavailable",
-    "probes-differ",
-    "probe-unavailable",
-    "engine-slept",
-    "not-in-turns",
-)
+_SEVERE, _LIMITS = [*SEVERE], [*LIMITS]
 # they change no result and stand in every study of their kind; last in the order, so that numbers stay
 ON_THE_PAGE_ONLY = ("not-in-turns",)
 _DETAILS_MAX = 4

@@ -1,1 +1,0 @@
-"""The dispatcher of a simulated machine: where each dispatch table wins."""
