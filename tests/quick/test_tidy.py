@@ -118,7 +118,7 @@ ROOMS = {
         statistics
         metrics latches kernel
         comparison
-        load validity dispatcher
+        load validity
         verdict
         judge bundles
     """,

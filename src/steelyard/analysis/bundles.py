@@ -1,10 +1,10 @@
 """Compares bundles of the same study: another machine, another kernel, another day.
 
-Runs of two bundles were not interleaved, so nothing separates the option from the hour and the
-place where it ran: Welch's t on the values behind the report's own figures, corrected by Holm (1979) over all
-metrics, options, load points and bundles that are printed together. An interval has the level of its step in
-Holm's procedure: it leaves out 1 exactly where a difference is proven. What differs between the two bundles
-(settings, version, machine) and which runs were disturbed is listed beside the result.
+Runs of two bundles were not interleaved, so nothing separates the option from the hour and the place where it
+ran: Welch's t (1947) on the logs of the values behind the report's own figures, corrected by Holm (1979) over
+all metrics, options, load points and bundles that are printed together. An interval has the level of its
+step in Holm's procedure: it leaves out 1 exactly where a difference is proven. What differs between the two
+bundles (settings, version, machine) and which runs were disturbed is listed beside the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from steelyard.analysis.comparison.unlike import (
     unlike_plans,
     unlike_work,
 )
-from steelyard.analysis.comparison.welch import Welch, welch
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics
@@ -38,6 +37,7 @@ from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count, listed, percent
 
+_ROUNDING = 1e-12
 _WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end
 
 
@@ -101,11 +101,46 @@ class _Side:
 
 
 @dataclass(frozen=True)
+class _Welch:
+    """Difference of two means, its standard error and degrees of freedom. runs: of the side with fewer.
+
+    One run has a difference, of unknown error: it is infinite.
+    """
+
+    difference: float
+    error: float
+    degrees_of_freedom: float
+    p_value: float
+    runs: int
+
+    def half_width(self, alpha: float) -> float:
+        """Of the interval at level 1 - alpha."""
+        return self.error * distributions.t_critical(self.degrees_of_freedom, alpha)
+
+
+def _welch(here: Floats, there: Floats) -> _Welch | None:
+    """There minus here; None where one side has no value."""
+    runs = min(len(here), len(there))
+    if not runs:
+        return None
+    difference = float(there.mean() - here.mean())
+    if runs < 2:
+        return _Welch(difference, math.inf, 0.0, 1.0, runs)
+    a, b = float(here.var(ddof=1)) / len(here), float(there.var(ddof=1)) / len(there)
+    error = math.sqrt(a + b)
+    if error == 0:
+        # exact values: what differs beyond rounding differs for certain
+        return _Welch(difference, 0.0, 1.0, 0.0 if abs(difference) > _ROUNDING else 1.0, runs)
+    df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
+    return _Welch(difference, error, df, float(distributions.t_two_sided(difference / error, df)), runs)
+
+
+@dataclass(frozen=True)
 class _Test:
     metric: Metric
     here: Estimate
     there: Estimate
-    found: Welch
+    found: _Welch
     gains: bool  # whether more throughput or less cost is one: not where transactions failed
 
 
@@ -170,7 +205,7 @@ def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
         if there.run_metrics.metric(metric.name) is None:
             continue
         for (mine, values), (theirs, others) in _both(here, there, metric):
-            if found := welch(_logs(values), _logs(others)):
+            if found := _welch(_logs(values), _logs(others)):
                 gains = metric.better != "neither" and not no_gain & {metric.name, mine.option}
                 yield _Test(metric, mine, theirs, found, gains)
 

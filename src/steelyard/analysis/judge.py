@@ -12,7 +12,6 @@ from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.precision import precision
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
-from steelyard.analysis.dispatcher.win_map import win_map
 from steelyard.analysis.judgement.results import Judgement, Notice
 from steelyard.analysis.kernel.locks import locks
 from steelyard.analysis.kernel.profile import profile
@@ -44,6 +43,7 @@ from steelyard.analysis.validity.turns import turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.verdict import verdict
+from steelyard.analysis.verdict.win_map import win_map_cells
 from steelyard.bundle.evidence.evidence import Evidence
 
 
@@ -61,7 +61,11 @@ def judge(evidence: Evidence) -> Judgement:
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others = gauge_findings(evidence), disturbed(evidence)
     served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
-    scaling, latch, cells = scalings(evidence, run_metrics), latches(evidence), win_map(evidence, run_metrics)
+    scaling, latch, cells = (
+        scalings(evidence, run_metrics),
+        latches(evidence),
+        win_map_cells(evidence, run_metrics),
+    )
     pairs, costs = pairwise(evidence.study, intervals, baseline), Costs(intervals)
     findings = Findings(
         evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work

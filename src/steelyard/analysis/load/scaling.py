@@ -8,8 +8,7 @@ all points, as published fits of the law have it. The text is made in `scaling_t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -58,13 +57,11 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
     found: list[Scaling] = []
     for option in evidence.options:
         seen = {clients: values.get(option.label, _NONE) for clients, values in by_point.items()}
-        seen = {clients: x for clients, x in seen.items() if len(x) and (x > 0).all()}
-        if len(seen) > 1:
-            logs = [np.log(values) for values in seen.values()]
-            means = [math.exp(float(each.mean())) for each in logs]
+        logs = {clients: np.log(x) for clients, x in seen.items() if len(x) and (x > 0).all()}
+        if len(logs) > 1:
+            means = [math.exp(float(each.mean())) for each in logs.values()]
             level = _level_error(levels.get(option.label, _NONE))
-            one = scaling(option.label, list(seen), means, topology, _weights(logs), level, unit)
-            found.append(replace(one, points=_with_intervals(one.points, dict(zip(seen, logs, strict=True)))))
+            found.append(scaling(option.label, [*logs], means, topology, [*logs.values()], level, unit))
     return tuple(found)
 
 
@@ -73,25 +70,27 @@ def scaling(
     clients: Sequence[int],
     throughput_per_s: Sequence[float],
     topology: Topology,
-    weights: Sequence[float] | None = None,
+    logs: Sequence[Floats] = (),
     level_error: float = 0.0,
     unit: PointUnit = _CLIENTS,
 ) -> Scaling:
-    """One series. weights: 1/variance of each point's logarithm, on any common scale.
+    """One series. logs: logarithms of the runs at each point, where known.
 
     level_error: half the 95 % interval of what all points have in common, as a logarithm. unit: what the
     numbers of `clients` count.
     """
-    order = sorted(range(len(clients)), key=lambda i: clients[i])
-    first = order[0]
+    rows = zip(clients, throughput_per_s, logs or [_NONE] * len(clients), strict=True)
+    ordered = sorted(rows, key=lambda row: row[0])
+    least, slowest, fewest = ordered[0]
     points = tuple(
         ScalingPoint(
-            clients=clients[i],
-            throughput_per_s=throughput_per_s[i],
-            linear=throughput_per_s[i] * clients[first] / (throughput_per_s[first] * clients[i]),
-            oversubscribed=topology.cpus is not None and clients[i] > topology.cpus,
+            n,
+            per_s,
+            linear := per_s * least / (slowest * n),
+            topology.cpus is not None and n > topology.cpus,
+            *_linear_ends(linear, own, fewest),
         )
-        for i in order
+        for n, per_s, own in ordered
     )
     most = max(points, key=lambda point: point.throughput_per_s)
     maximum = MeasuredMaximum(most.clients, most.throughput_per_s, most is points[-1])
@@ -100,27 +99,20 @@ def scaling(
     if len(points) >= LEAST_TO_FIT:
         models = _candidates(points, topology)
         x = [p.clients for p in points], [p.throughput_per_s for p in points]
-        own = None if weights is None else [weights[i] for i in order]
-        curves = _curves(models, Observed.of(*x, own), level_error)
+        curves = _curves(models, Observed.of(*x, _weights([own for _, _, own in ordered])), level_error)
         # a variance measured at each point would turn absolute errors into proportional ones
         absolute = _curves(models, Observed.of(*x, relative=False), level_error)
     text = sentence(points, maximum, curves, absolute, topology, unit)
     return Scaling(option, points, maximum, curves, absolute, text)
 
 
-def _with_intervals(points: Sequence[ScalingPoint], logs: Mapping[int, Floats]) -> tuple[ScalingPoint, ...]:
-    """With the interval of linear: Student's t on the log ratio within blocks."""
-    fewest = logs[points[0].clients]
-    found: list[ScalingPoint] = []
-    for point in points:
-        mine = logs[point.clients]
-        if len(mine) == len(fewest) > 1:
-            ratio = mine - fewest
-            half = t_critical(len(ratio) - 1, ALPHA) * ratio.std(ddof=1) / math.sqrt(len(ratio))
-            low, high = (point.linear * math.exp(sign * float(half)) for sign in (-1, 1))
-            point = replace(point, linear_low=low, linear_high=high)
-        found.append(point)
-    return tuple(found)
+def _linear_ends(linear: float, logs: Floats, fewest: Floats) -> Ends:
+    """Interval of linear: Student's t on the log ratio within blocks to the fewest clients."""
+    if not len(logs) == len(fewest) > 1:
+        return 0.0, math.inf
+    ratio = logs - fewest
+    half = float(t_critical(len(ratio) - 1, ALPHA) * ratio.std(ddof=1) / math.sqrt(len(ratio)))
+    return linear * math.exp(-half), linear * math.exp(half)
 
 
 def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:
@@ -135,16 +127,13 @@ def scaling_notices(found: Sequence[Scaling]) -> list[Notice]:
 
 def _candidates(points: Sequence[ScalingPoint], topology: Topology) -> list[Model]:
     most = points[-1].clients
-    cores = topology.cores or topology.cpus
-    if cores is None or len(points) < LEAST_TO_CHOOSE:
-        return [Usl()]
+    cores = topology.cores or topology.cpus or math.inf
     beyond = sum(p.clients > cores for p in points)
-    within = len(points) - beyond
     # a kink needs points on both sides of it
-    if beyond < 2 or within < 2:
+    if len(points) < LEAST_TO_CHOOSE or min(beyond, len(points) - beyond) < 2:
         return [Usl()]
     cpus = topology.cpus or most
-    return [Usl(), SharedCore(cores, cpus if cpus > cores else most)]
+    return [Usl(), SharedCore(int(cores), cpus if cpus > cores else most)]
 
 
 def _weights(logs: Sequence[Floats]) -> list[float] | None:
@@ -169,7 +158,7 @@ def _level_error(runs: Floats) -> float:
     """
     logs = np.log(runs[runs > 0])
     n = len(logs)
-    return t_critical(n - 1, 0.05) * float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return t_critical(n - 1, ALPHA) * float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
 
 
 def _curves(models: Sequence[Model], observed: Observed, level_error: float) -> tuple[Curve, ...]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from steelyard.analysis.comparison.block_table import points_of
+import numpy as np
+
+from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.verdict import Verdict
-from steelyard.analysis.metrics.run_metrics import foremost
+from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.run_metrics import P50, THROUGHPUT, foremost
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.validity.servers import unlike_servers
 from steelyard.analysis.verdict.decision import Decision, Words, capitalised, fitting, joined
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.analysis.verdict.harness_overhead import harness_overhead
 from steelyard.analysis.verdict.options_compared import options_compared
 from steelyard.analysis.verdict.unequal_work import unequal_work
 from steelyard.analysis.verdict.win_map import win_map
-from steelyard.quantities import count, interval, quantity
+from steelyard.quantities import count, interval, listed, percent, quantity, span_of
 
 _MOST_GAUGES = 3
+_ENGINE = "engine_cpu_us_per_txn"
 
 
 def verdict(findings: Findings) -> Verdict:
@@ -28,7 +31,7 @@ def verdict(findings: Findings) -> Verdict:
     else:
         decision, words = _complete(findings, *_answer(findings))
         if study.subject.kind == "null":
-            words = harness_overhead(findings, words)
+            words = _harness_overhead(findings, words)
     doubts = (
         "The load engine was at its limit of CPU: throughput is the engine's and names no winner."
         * findings.run_metrics.engine_bound,
@@ -119,3 +122,51 @@ def _complete(findings: Findings, decision: Decision, words: Words) -> tuple[Dec
     reasons = [reason for reason in reasons if reason and reason not in consequence]
     headline = f"Leaning: {headline}" if decision.leaning else headline
     return decision, Words(headline, range_, consequence, [*decision.doubts, *explained, *reasons])
+
+
+def _harness_overhead(findings: Findings, answer: Words) -> Words:
+    """The cost of the harness and the noise of the machine; the answer on the options is its first reason."""
+    engine, server = _levels(findings, _ENGINE, "us"), _levels(findings, SERVER_CPU.name, "us")
+    if not (engine or server):
+        return answer
+    of_server = f"A server that only answers takes {server} of CPU per transaction."
+    return Words(
+        f"The load engine takes {engine} of CPU per transaction." if engine else of_server,
+        joined(of_server if engine and server else "", _latency(findings)),
+        _noise(findings),
+        (joined(*answer[:3]), *answer.reasons),
+    )
+
+
+def _latency(findings: Findings) -> str:
+    """`Half of the transactions are answered within 700 µs, with 8 clients.`; '' at several load points."""
+    # a median over several load points is no latency
+    study = findings.evidence.study
+    first, *more = study.plan.clients
+    half = "" if more else _levels(findings, P50.name, "ns")
+    with_ = study.workload.counted(first)
+    return f"Half of the transactions are answered within {half}, with {with_}." if half else ""
+
+
+def _levels(findings: Findings, name: str, unit: str) -> str:
+    """From the least to the most that an option takes, as the table of options has it."""
+    metric = findings.run_metrics.metric(name)
+    found = estimates(findings.run_metrics, metric, findings.labels) if metric else ()
+    return span_of([one.value for one in found], lambda value: quantity(value, unit)) if found else ""
+
+
+def _noise(findings: Findings) -> str:
+    """How much runs of the same option scatter; '' of a single block."""
+    parts: list[str] = []
+    for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
+        table = block_table(findings.run_metrics, name, findings.labels)
+        if len(table.blocks) > 1 and table.positive:
+            variance = np.log(table.values).var(axis=0, ddof=1).mean()
+            parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")
+    if not parts:
+        return ""
+    length = f"{findings.evidence.study.plan.measure_s:g} s"
+    return (
+        f"A repeated run differs by {listed(parts)} (standard deviation of runs of {length}): this is the"
+        " noise of this machine now; steelyard doctor reports its causes."
+    )

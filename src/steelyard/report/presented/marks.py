@@ -22,15 +22,8 @@ MARKS: dict[Standing, str] = {
 OTHER_WORK = "!"
 # what tables, verdict and legend call each
 WORDS: dict[Standing, str] = {
-    "better": "better",
-    "worse": "worse",
-    "equivalent": "equivalent",
+    **{standing: standing for standing in MARKS},
     "inconclusive": "no difference shown",
-    "different": "different",
-    "leaning better": "leaning better",
-    "leaning worse": "leaning worse",
-    "leaning equivalent": "leaning equivalent",
-    "leaning different": "leaning different",
     "not tested": "not tested: one run each",
 }
 _PROVEN = "▲ better, ▼ worse, = equivalent, ~ no difference shown"

@@ -30,14 +30,10 @@ _JOINT = "\ue000"  # keeps a number and its per cent sign on one line
 _STYLES: dict[Standing, str] = {
     "better": "green",
     "worse": "red",
-    "equivalent": "",
     "inconclusive": "dim",
     "not tested": "dim",
-    "different": "",
     "leaning better": "yellow",
     "leaning worse": "yellow",
-    "leaning equivalent": "",
-    "leaning different": "",
 }
 
 Line = Sequence[tuple[str, str]]
@@ -174,9 +170,7 @@ def _head(line: str) -> str:
 
 def _style(comparison: Comparison | None) -> str:
     """Colour of a mark."""
-    if comparison is None:
-        return ""
-    return _STYLES[comparison.standing]
+    return _STYLES.get(comparison.standing, "") if comparison else ""
 
 
 def _numbers(row: Row) -> str:
