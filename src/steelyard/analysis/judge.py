@@ -53,20 +53,16 @@ def judge(evidence: Evidence) -> Judgement:
     labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
-    counted = metrics_that_count(evidence.study, run_metrics)
+    metrics, counted = run_metrics.metrics, metrics_that_count(evidence.study, run_metrics)
     intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
-    metrics = run_metrics.metrics
     comparisons = tuple(c for point in views for m in metrics for c in intervals.against(m, baseline, point))
     levels = tuple(e for m in metrics for point in views for e in estimates(run_metrics, m, labels, point))
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
-    gauges, by_others = gauge_findings(evidence), disturbed(evidence)
-    served, work, roles = fairness(evidence), equal_work(evidence), headlines(evidence.study, run_metrics)
-    scaling, latch, cells = (
-        scalings(evidence, run_metrics),
-        latches(evidence),
-        win_map_cells(evidence, run_metrics),
-    )
-    pairs, costs = pairwise(evidence.study, intervals, baseline), Costs(intervals)
+    gauges, by_others, work = gauge_findings(evidence), disturbed(evidence), equal_work(evidence)
+    served, roles = fairness(evidence), headlines(evidence.study, run_metrics)
+    scaling, latch = scalings(evidence, run_metrics), latches(evidence)
+    cells, costs = win_map_cells(evidence, run_metrics), Costs(intervals)
+    pairs = pairwise(evidence.study, intervals, baseline)
     findings = Findings(
         evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work
     )
