@@ -24,7 +24,7 @@ from steelyard.analysis.verdict.findings import Findings
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
-from steelyard.study.plan import Option
+from steelyard.study.study import Option
 
 
 def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCell, ...]:
