@@ -86,7 +86,7 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
-            *sleep_notices(evidence, run_metrics),
+            *sleep_notices(evidence),
             *fairness_notices(served, evidence.study.workload),
             *(notice for metric in metrics for notice in intervals.tests(metric).not_compared(baseline)),
             *pace_notices(evidence, run_metrics, comparisons),
@@ -112,7 +112,7 @@ def judge(evidence: Evidence) -> Judgement:
 def _plan_notices(evidence: Evidence) -> list[Notice]:
     """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
-    whole, runs = whole_blocks(evidence), len(evidence.view("runs")["block"])
+    whole, runs = whole_blocks(evidence), len(evidence.rows("from runs"))
     if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
         return []
     text = f"the study is not finished: {whole} of {planned} planned blocks are whole"

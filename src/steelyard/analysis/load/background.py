@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import change, quantity, significant
 
-_REPORT = "transaction report"
-
-# sums over the runs of an option at one number of clients
-_Sums = dict[str, dict[int, "_Done"]]
-
-
-class _Done:
-    def __init__(self) -> None:
-        self.count, self.seconds, self.sum_ns = 0.0, 0.0, 0.0
-
-    @property
-    def per_s(self) -> float:
-        return self.count / self.seconds
+_REPORTS = """
+    select option, {clients} sum(count) / sum(seconds), sum(count * mean_ns) / sum(count)
+    from latency join points using (run, point) where statement = 'transaction report'
+    group by option {groups} order by min(run) {groups}
+"""
 
 
 def report_notices(evidence: Evidence) -> list[Notice]:
@@ -29,24 +19,25 @@ def report_notices(evidence: Evidence) -> list[Notice]:
     """
     if not evidence.study.workload.background_clients:
         return []
-    found = _sums(evidence)
+    rows = evidence.rows(_REPORTS.format(clients="clients,", groups=", clients"))
+    baseline = {clients: per_s for option, clients, per_s, _ in rows if option == evidence.baseline}
+    details: dict[str, list[str]] = {}
+    for option, clients, per_s, mean_ns in rows:
+        at = evidence.study.workload.counted(clients)
+        part = f"{significant(per_s)}/s at {at}, mean {quantity(mean_ns, 'ns')}"
+        if option != evidence.baseline and clients in baseline:
+            part += f" ({change(per_s / baseline[clients])} against {evidence.baseline})"
+        details.setdefault(option, []).append(part)
     text = "reports beside order entry, whose transactions and latency do not count them"
-    return [
-        Notice("reports", text, option, detail="; ".join(_details(evidence, found, option)))
-        for option in found
-    ]
+    return [Notice("reports", text, option, detail="; ".join(parts)) for option, parts in details.items()]
 
 
 def reports_beside(evidence: Evidence) -> str:
     """`Reports beside it: SAME 3.00/s, NICE+10 1.12/s (−62.5 %).`, over all load points; '' without any."""
     if not evidence.study.workload.background_clients:
         return ""
-    sums = {label: by.values() for label, by in _sums(evidence).items()}
-    rates = {
-        option.label: sum(one.count for one in found) / sum(one.seconds for one in found)
-        for option in evidence.options
-        if (found := sums.get(option.label))
-    }
+    found = evidence.in_order(_REPORTS.format(clients="", groups=""))
+    rates = {option: per_s for option, per_s, _ in found}
     baseline = rates.get(evidence.baseline, 0.0)
     parts = [
         f"{option} {significant(rate)}/s"
@@ -54,36 +45,3 @@ def reports_beside(evidence: Evidence) -> str:
         for option, rate in rates.items()
     ]
     return f"Reports beside it: {', '.join(parts)}."
-
-
-def _details(evidence: Evidence, found: Mapping[str, Mapping[int, _Done]], option: str) -> list[str]:
-    baseline = found.get(evidence.baseline, {})
-    parts: list[str] = []
-    for clients, done in found[option].items():
-        part = f"{significant(done.per_s)}/s at {evidence.study.workload.counted(clients)}"
-        mean = quantity(done.sum_ns / done.count, "ns") if done.count else ""
-        part += f", mean {mean}" if mean else ""
-        other = baseline.get(clients)
-        if option != evidence.baseline and other is not None and other.count:
-            part += f" ({change(done.per_s / other.per_s)} against {evidence.baseline})"
-        parts.append(part)
-    return parts
-
-
-def _sums(evidence: Evidence) -> _Sums:
-    options = dict(
-        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
-    )
-    points, latency = evidence.view("points"), evidence.view("latency")
-    places = zip(*(points[name].tolist() for name in ("run", "point", "clients", "seconds")), strict=True)
-    place = {(run, point): (int(clients), seconds) for run, point, clients, seconds in places}
-    found: _Sums = {}
-    columns = (latency[name].tolist() for name in ("run", "point", "statement", "count", "mean_ns"))
-    for run, point, statement, count, mean_ns in zip(*columns, strict=True):
-        if statement == _REPORT:
-            clients, seconds = place[run, point]
-            done = found.setdefault(str(options[run]), {}).setdefault(clients, _Done())
-            done.count += count
-            done.seconds += seconds
-            done.sum_ns += count * mean_ns if count else 0.0
-    return found

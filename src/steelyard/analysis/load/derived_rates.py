@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import percent, significant
@@ -33,31 +31,27 @@ def derived_rate_notices(evidence: Evidence) -> list[Notice]:
     """new-orders, trade-results: one per option; detail: `296/s at 8 clients`, means over runs; none of other
     workloads. With keying and think times also the share of the most new orders that they leave room for.
     """
-    workload, points, latency = evidence.study.workload, evidence.view("points"), evidence.view("latency")
+    workload = evidence.study.workload
     counted = next((found for kind, found in _COUNTED.items() if isinstance(workload, kind)), None)
     if counted is None:
         return []
     transaction, code, text = counted
-    options = dict(
-        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
-    )
-    places = zip(*(points[name].tolist() for name in ("run", "point", "clients", "seconds")), strict=True)
-    place = {(run, point): (clients, seconds) for run, point, clients, seconds in places}
-    rates: dict[str, dict[int, list[float]]] = {}
-    columns = (latency[name].tolist() for name in ("run", "point", "statement", "count"))
-    for run, point, statement, count in zip(*columns, strict=True):
-        if statement == transaction:
-            clients, seconds = place[run, point]
-            rates.setdefault(str(options[run]), {}).setdefault(int(clients), []).append(count / seconds)
+    query = """
+        select option, clients, avg(count / seconds) from latency join points using (run, point)
+        where statement = $transaction group by option, clients order by min(run), clients
+    """
+    rates: dict[str, dict[int, float]] = {}
+    for option, clients, per_s in evidence.rows(query, transaction=transaction):
+        rates.setdefault(option, {})[clients] = per_s
     return [
         Notice(
             code,
             text,
             option,
             detail=", ".join(
-                f"{significant(fmean(found))}/s at {workload.counted(clients)}"
-                + _efficiency(evidence.option(option).workload, fmean(found))
-                for clients, found in by.items()
+                f"{significant(per_s)}/s at {workload.counted(clients)}"
+                + _efficiency(evidence.option(option).workload, per_s)
+                for clients, per_s in by.items()
             ),
         )
         for option, by in rates.items()

@@ -49,24 +49,21 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     a program count as clients with their scores, without the test: how chance changes a score is not known.
     """
     of_instances = isinstance(evidence.study.workload, ProgramWorkload)
-    rows = evidence.view("scores") if of_instances else evidence.view("clients")
     apart = evidence.study.workload.clients_apart
-    if apart:
-        rows = {name: column[rows["client"] >= apart] for name, column in rows.items()}
-    order = np.lexsort((rows["point"], rows["run"]))
-    keys = np.stack([rows["run"][order], rows["point"][order]], axis=1).astype(int)
-    counts = np.asarray(rows["score" if of_instances else "transactions"][order], dtype=np.float64)
-    edges = np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1
-    option_of = dict(zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"], strict=True))
-    by_option: dict[tuple[str, int], list[Floats]] = {}
-    for group in np.split(np.arange(len(counts)), edges):
-        if len(group) > 1 and counts[group].any():
-            label = str(option_of[int(keys[group[0], 0])])
-            by_option.setdefault((label, len(group) + apart), []).append(counts[group])
-    place = {option.label: i for i, option in enumerate(evidence.options)}
+    served = "instance as client, score::DOUBLE" if of_instances else "client, transactions::DOUBLE"
+    query = f"""
+        with counts as (
+            select option, run, point, list(served order by client) as served
+            from (select run, point, {served} as served from {"scores" if of_instances else "clients"})
+                join points using (run, point)
+            where client >= $apart group by option, run, point having count(*) > 1 and max(served) > 0
+        )
+        select option, len(served) + $apart as clients, list(served order by run, point)
+        from counts group by option, clients order by clients
+    """
     return tuple(
-        _of_runs(label, clients, by_option[label, clients], of_instances)
-        for label, clients in sorted(by_option, key=lambda key: (place[key[0]], key[1]))
+        _of_runs(label, clients, [np.array(one) for one in runs], of_instances)
+        for label, clients, runs in evidence.in_order(query, apart=apart)
     )
 
 

@@ -9,23 +9,24 @@ from steelyard.quantities import significant
 
 def retry_notices(evidence: Evidence) -> list[Notice]:
     """retries: one per option; detail: `payment 2.65, delivery 0.41`, over all its runs and load points."""
-    options = dict(
-        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
-    )
-    sums: dict[str, dict[str, tuple[float, float]]] = {}
-    columns = (evidence.view("kinds")[name].tolist() for name in ("run", "transaction", "count", "retries"))
-    for run, kind, count, retries in zip(*columns, strict=True):
-        of_option = sums.setdefault(str(options[run]), {})
-        done, again = of_option.get(kind, (0.0, 0.0))
-        of_option[kind] = done + count, again + retries
+    query = """
+        with rates as (
+            select option, transaction, sum(retries) / sum(count) as rate, min(run) as run
+            from kinds join runs using (run) group by option, transaction
+        )
+        select option, list(transaction order by rate desc, run), list(rate order by rate desc, run)
+        from rates where rate > 0 and isfinite(rate) group by option order by min(run)
+    """
     text = (
         "retries per transaction, after serialization failures and deadlocks: latency counts from the first"
         " time, and statements count each time"
     )
-    found: list[Notice] = []
-    for option, kinds in sums.items():
-        rates = {kind: again / done for kind, (done, again) in kinds.items() if again and done}
-        ordered = sorted(rates.items(), key=lambda item: -item[1])
-        detail = ", ".join(f"{kind} {significant(rate)}" for kind, rate in ordered)
-        found += [Notice("retries", text, option, detail=detail)] if detail else []
-    return found
+    return [
+        Notice(
+            "retries",
+            text,
+            option,
+            detail=", ".join(f"{kind} {significant(rate)}" for kind, rate in zip(kinds, rates, strict=True)),
+        )
+        for option, kinds, rates in evidence.rows(query)
+    ]

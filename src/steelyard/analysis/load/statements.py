@@ -15,6 +15,7 @@ from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.queries import compared_together
 from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, StatementLatency
+from steelyard.analysis.metrics.measured import aligned
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
@@ -25,14 +26,17 @@ _COLUMNS = ("count", "p50_ns", "p99_ns")
 
 def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[StatementLatency, ...]:
     """One row per load point, statement and option, all transactions last; none of a single statement."""
-    names = [
-        name for name in dict.fromkeys(map(str, evidence.view("latency")["statement"])) if name != _WHOLE
-    ]
+    query = "select statement from latency where statement <> 'transaction' group by 1 order by min(rowid)"
+    names = [name for (name,) in evidence.rows(query)]
     if len(names) < 2 or evidence.study.workload.in_rounds:
         return ()
     # kinds of transactions first
     names.sort(key=lambda name: not name.startswith(f"{_WHOLE} "))
-    columns = {name: _columns(evidence, run_metrics, name) for name in (*names, _WHOLE)}
+    by_column = {
+        column: aligned(evidence, f"select statement as name, run, point, {column} as value from latency")
+        for column in _COLUMNS
+    }
+    columns = {name: {column: by_column[column][name] for column in _COLUMNS} for name in (*names, _WHOLE)}
     return tuple(
         row
         for point, clients in points_of(run_metrics).items()
@@ -83,17 +87,3 @@ def _rows(
             slow[option].value,
             ratios.get((statement, option)),
         )
-
-
-def _columns(evidence: Evidence, run_metrics: RunMetrics, statement: str) -> dict[str, Floats]:
-    """The statement's latencies and count by run and load point; NaN where it did not run."""
-    at = zip(run_metrics.run.tolist(), run_metrics.point.tolist(), strict=True)
-    row_of = {key: row for row, key in enumerate(at)}
-    found = {name: np.full(len(row_of), np.nan) for name in _COLUMNS}
-    table = evidence.view("latency")
-    for i in np.flatnonzero(table["statement"] == statement):
-        row = row_of.get((int(table["run"][i]), int(table["point"][i])))
-        if row is not None:
-            for name, column in found.items():
-                column[row] = table[name][i]
-    return found

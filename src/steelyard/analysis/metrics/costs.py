@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from steelyard.analysis.judgement.results import Better, Metric
+from steelyard.analysis.metrics.measured import Measured
 from steelyard.declared_metrics import COST_KINDS, SERVER_CPU_COST, Cost, CostKind, Declared, DeclaredMetric
 
 
@@ -23,7 +23,7 @@ class Source:
     entity: str
     counter: str
     scale: float = 1.0
-    absent: float = np.nan
+    absent: float | None = None
     also: str = ""
 
 
@@ -79,6 +79,33 @@ def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
         cost.entity or metric.entity,
         metric.name,
         scale,
-        absent=0.0 if cost.zero_if_absent else np.nan,
+        absent=0.0 if cost.zero_if_absent else None,
         also=cost.also,
     )
+
+
+_GROWN = """
+    with sources as (select unnest($sources, recursive := true)),
+    grown as (
+        select place, run, point, sum(rate_per_s) filter (of_entity(r.entity, s.entity)) as rate,
+            coalesce(sum(rate_per_s) filter (of_entity(r.entity, s.also)), 0) as added
+        from rates r join sources s on r.monitor = s.monitor and r.metric = s.counter
+        group by place, run, point
+    )
+    -- servers of two kinds may have the same cost, each counted by its own monitor
+    select name, run, point,
+        arg_min(ratio(coalesce(rate + added, absent) * scale * seconds, transactions), place) as value
+    from points cross join sources left join grown using (place, run, point)
+    where place in (select place from grown where rate is not null)
+    group by name, run, point
+"""
+
+
+def costs(found: Sequence[Source]) -> list[Measured]:
+    """Each cost, from the growth of its counter."""
+    rows = [
+        {"place": place, "name": source.metric.name, "absent": source.absent, "scale": source.scale}
+        | {name: getattr(source, name) for name in ("monitor", "entity", "counter", "also")}
+        for place, source in enumerate(found)
+    ]
+    return [Measured([source.metric for source in found], _GROWN, {"sources": rows})] if rows else []

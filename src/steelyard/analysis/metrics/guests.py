@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.metrics.measured import Measured, by_column
 from steelyard.bundle.evidence.evidence import Evidence
 
 INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn", "lower")
@@ -15,14 +13,10 @@ INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn"
 _MEANINGLESS = ("throughput_per_s", "p50_ns", "p95_ns", "p99_ns")
 
 
-def instruction_metrics(evidence: Evidence, per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """The metric with one value per run and load point; none where times are real.
-
-    per_s: transactions in a second of the guest's clock, by row.
-    """
-    if not evidence.instruction_time:
-        return []
-    return [(INSTRUCTION_TIME, 1e6 / np.where(per_s > 0, per_s, np.nan))]
+def instruction_metrics(evidence: Evidence) -> list[Measured]:
+    """Time per transaction by the guest's clock; none where times are real."""
+    query = "select run, point, ratio(1e6 * seconds, transactions) as instruction_us_per_txn from points"
+    return [Measured([INSTRUCTION_TIME], by_column(query))] if evidence.instruction_time else []
 
 
 def meaningful(evidence: Evidence, metrics: Iterable[Metric]) -> list[Metric]:

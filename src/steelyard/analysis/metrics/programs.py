@@ -10,15 +10,12 @@ other counters of the instances are not used either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.analysis.judgement.results import Better, Metric
+from steelyard.analysis.metrics.measured import Measured, by_column
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import time_unit_ns
 from steelyard.study.workloads.program import ProgramWorkload, lower_is_better
 
@@ -39,27 +36,13 @@ _RATES = {"tps": "transaction", "qps": "query", "rps": "request", "ops": "operat
 _SEEN = 0.9
 
 _CPU = ("cpu_us", "CPU time of the instances", "us")
-# of the instances, as sampled: the metric's name, its title, its unit, the counter, and the scale to the unit
+# of the instances, as sampled: the metric's name, its title and its unit
 _SAMPLED = (
-    ("runqueue_wait_us", "run-queue wait of the instances", "us", "runqueue_wait_ns_total", 1e-3),
-    ("switches_voluntary", "voluntary switches of the instances", "1", "voluntary_switches_total", 1),
-    ("switches_involuntary", "involuntary switches of the instances", "1", "involuntary_switches_total", 1),
+    ("runqueue_wait_us", "run-queue wait of the instances", "us"),
+    ("switches_voluntary", "voluntary switches of the instances", "1"),
+    ("switches_involuntary", "involuntary switches of the instances", "1"),
 )
 COSTS = tuple(f"{name}_per_{work}" for work in ("score", "instance") for name, *_ in (_CPU, *_SAMPLED))
-
-Rows = Mapping[tuple[int, int], int]
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Sums by row: of the scores, and of the instances that have one. row: one per run and load point."""
-
-    total: Floats
-    instances: Floats
-
-    @property
-    def mean(self) -> Floats:
-        return self.total / self.instances
 
 
 def is_score(metric: str) -> bool:
@@ -67,26 +50,87 @@ def is_score(metric: str) -> bool:
     return metric in (SCORE, EACH) or metric.startswith(FURTHER)
 
 
-def program_metrics(evidence: Evidence, row_of: Rows) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per run and load point; none where the work is no program."""
+# what the instances use in a second over what they score in a second; of times, over their number in a second
+_SCORES = """
+    with scored as (
+        select p.run, p.point, sum(score) as total, count(*) as instances,
+            sum(cpu_ns) / any_value(p.seconds) / 1e9 as cpus, cpus * 1e6 as cpu_us,
+            any_value(p.seconds) as seconds
+        from scores join points p using (run, point) group by p.run, p.point
+    ), sampled as (
+        select run, point, any_value(rate_per_s) filter (metric = 'cpu_ns_total') as cpu_ns,
+            any_value(rate_per_s) filter (metric = 'runqueue_wait_ns_total') / 1e3 as runqueue_wait_us,
+            any_value(rate_per_s) filter (metric = 'voluntary_switches_total') as switches_voluntary,
+            any_value(rate_per_s) filter (metric = 'involuntary_switches_total') as switches_involuntary
+        from rates where monitor = 'processes' and entity = 'server' group by run, point
+    ), seen as (
+        from sampled where (select sum(cpu_ns) from sampled) >= {seen} * (select sum(cpus) from scored) * 1e9
+    )
+    select run, point,
+        {columns} from scored left join seen using (run, point)
+"""
+# figures of the files or further scores, averaged over instances
+_FIGURES = """
+    with figures as (select unnest($figures, recursive := true))
+    select metric as name, run, point, avg(value) * any_value(scale) as value
+    from further_scores join figures using (name) group by metric, run, point
+"""
+
+
+def program_metrics(evidence: Evidence) -> list[Measured]:
+    """Scores, the CPU that instances use, their costs; none where the work is no program."""
     workload = evidence.study.workload
     if not isinstance(workload, ProgramWorkload):
         return []
-    scores = _summed(evidence.view("scores"), "score", row_of)
-    cpus = (Metric(CPUS, "CPUs used", "CPUs", "neither"), _cpus(evidence, row_of))
-    further = _further(evidence, workload, row_of)
+    cpus, unit, of_time = Metric(CPUS, "CPUs used", "CPUs", "neither"), workload.score_unit, 1.0
     if workload.lower_is_better:
-        metric, values = _of_time(Metric(SCORE, _title(workload), workload.score_unit, "lower"), scores.mean)
-        per_s = scores.instances / _seconds(evidence, row_of)
-        return [(metric, values), cpus, *further, *_costs(evidence, row_of, "instance", "instance", per_s)]
-    unit = workload.score_unit
-    return [
-        (Metric(SCORE, f"total {unit}", unit, "higher"), scores.total),
-        (Metric(EACH, f"{unit} per instance", unit, "higher"), scores.mean),
-        cpus,
-        *further,
-        *_costs(evidence, row_of, "score", _counted(unit), scores.total),
+        score, of_time = of_unit(Metric(SCORE, _title(workload), unit, "lower"))
+        scores, work, each, per_s = [score, cpus], "instance", "instance", "(instances / seconds)"
+    else:
+        total = Metric(SCORE, f"total {unit}", unit, "higher")
+        scores = [total, Metric(EACH, f"{unit} per instance", unit, "higher"), cpus]
+        work, each, per_s = "score", _counted(unit), "total"
+    score = "total / instances" if workload.lower_is_better else "total"
+    costs = [
+        Metric(f"{name}_per_{work}", title, f"{short}/{each}", "lower")
+        for name, title, short in (_CPU, *_SAMPLED)
     ]
+    of_costs = [f"{name} / {per_s} as {name}_per_{work}" for name, *_ in (_CPU, *_SAMPLED)]
+    of_scores = [
+        f"{score} * {of_time} as score",
+        "total / instances as score_per_instance",
+        "cpus as cpus_used",
+    ]
+    named = {
+        name: figure(
+            name, name, score.unit, "lower" if lower_is_better(score.unit, score.better) else "higher"
+        )
+        for name, score in workload.scores.items()
+    }
+    return [_measured(scores, of_scores), *figures(named), _measured(costs, of_costs)]
+
+
+def _measured(metrics: Sequence[Metric], columns: Sequence[str]) -> Measured:
+    return Measured(metrics, by_column(_SCORES.format(seen=_SEEN, columns=", ".join(columns))))
+
+
+def figures(named: Mapping[str, tuple[Metric, float]]) -> list[Measured]:
+    """Further scores by name, each with its metric and the scale to its unit."""
+    rows = [{"name": name, "metric": metric.name, "scale": scale} for name, (metric, scale) in named.items()]
+    return [Measured([metric for metric, _ in named.values()], _FIGURES, {"figures": rows})] if rows else []
+
+
+def figure(name: str, title: str, unit: str, better: Better) -> tuple[Metric, float]:
+    """The metric of a further score, and the scale to its unit; p50 ... in a unit of time are latencies."""
+    if name in _LATENCIES and time_unit_ns(unit):
+        return of_unit(Metric(f"{name}_ns", f"latency {name}", unit, "lower"))
+    return of_unit(Metric(FURTHER + name, title, unit, better))
+
+
+def of_unit(metric: Metric) -> tuple[Metric, float]:
+    """A time in ns, so that it is shown in the unit that fits; all else as it is. With the scale to it."""
+    scale = time_unit_ns(metric.unit)
+    return (metric, 1.0) if scale is None else (replace(metric, unit="ns"), scale)
 
 
 def _counted(unit: str) -> str:
@@ -99,75 +143,3 @@ def _title(workload: ProgramWorkload) -> str:
     if workload.score is None:
         return "run time"
     return "time" if time_unit_ns(workload.score_unit) else f"mean {workload.score_unit}"
-
-
-def _of_time(metric: Metric, values: Floats) -> tuple[Metric, Floats]:
-    """A time in ns, so that it is shown in the unit that fits; all else as it is."""
-    scale = time_unit_ns(metric.unit)
-    if scale is None:
-        return metric, values
-    return Metric(metric.name, metric.title, "ns", metric.better), values * scale
-
-
-def _further(evidence: Evidence, workload: ProgramWorkload, row_of: Rows) -> list[tuple[Metric, Floats]]:
-    """Further scores, averaged over instances; p50, p95 and p99 in a unit of time are latencies."""
-    names: NDArray[np.object_] = np.asarray(evidence.view("further_scores")["name"], dtype=object)
-    found: list[tuple[Metric, Floats]] = []
-    for name, score in workload.scores.items():
-        rows = {key: column[names == name] for key, column in evidence.view("further_scores").items()}
-        better = "lower" if lower_is_better(score.unit, score.better) else "higher"
-        metric = Metric(FURTHER + name, name, score.unit, better)
-        if name in _LATENCIES and time_unit_ns(score.unit):
-            metric = Metric(f"{name}_ns", f"latency {name}", score.unit, "lower")
-        found.append(_of_time(metric, _summed(rows, "value", row_of).mean))
-    return found
-
-
-def _summed(rows: Columns, column: str, row_of: Rows) -> _Scores:
-    total, instances = np.zeros(len(row_of)), np.zeros(len(row_of))
-    columns = (rows[name].tolist() for name in ("run", "point", column))
-    for run, point, score in zip(*columns, strict=True):
-        total[row_of[run, point]] += score
-        instances[row_of[run, point]] += 1
-    known = instances > 0
-    return _Scores(np.where(known, total, np.nan), np.where(known, instances, np.nan))
-
-
-def _seconds(evidence: Evidence, row_of: Rows) -> Floats:
-    """Length of the measure phase by row."""
-    found = np.full(len(row_of), np.nan)
-    points = evidence.view("points")
-    for run, point, seconds in zip(points["run"], points["point"], points["seconds"], strict=True):
-        found[row_of[int(run), int(point)]] = seconds
-    return found
-
-
-def _cpus(evidence: Evidence, row_of: Rows) -> Floats:
-    """CPU time of the instances per second, as the kernel accounted it at their end."""
-    return _summed(evidence.view("scores"), "cpu_ns", row_of).total / _seconds(evidence, row_of) / 1e9
-
-
-def _costs(
-    evidence: Evidence, row_of: Rows, work: str, unit: str, per_s: Floats
-) -> list[tuple[Metric, Floats]]:
-    """What the instances use per unit of their work. per_s: that work per second, by row."""
-    cpus = _cpus(evidence, row_of)
-    rates = [(*_CPU, cpus * 1e6)]
-    if np.nansum(_rate(evidence, row_of, "cpu_ns_total")) >= _SEEN * np.nansum(cpus) * 1e9:
-        rates += [(*words, _rate(evidence, row_of, counter) * scale) for *words, counter, scale in _SAMPLED]
-    return [
-        (Metric(f"{name}_per_{work}", title, f"{short}/{unit}", "lower"), rate / per_s)
-        for name, title, short, rate in rates
-    ]
-
-
-def _rate(evidence: Evidence, row_of: Rows, counter: str) -> Floats:
-    """Growth per second of a counter of the instances, by row; NaN where it was not sampled."""
-    rates = evidence.view("rates")
-    found = np.full(len(row_of), np.nan)
-    instances = (rates["monitor"] == "processes") & (rates["entity"] == "server")
-    for i in np.flatnonzero(instances & (rates["metric"] == counter)):
-        row = row_of.get((int(rates["run"][i]), int(rates["point"][i])))
-        if row is not None:
-            found[row] = rates["rate_per_s"][i]
-    return found

@@ -7,12 +7,10 @@ them the same weight, however long it takes: halving any one of them counts alik
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
+from collections.abc import Sequence
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.metrics.measured import Measured
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.workloads.queries import QueriesWorkload
 
@@ -26,31 +24,26 @@ def time_of(query: str) -> Metric:
     return Metric(f"query_{query}_ns", query, "ns", "lower")
 
 
-def query_times(evidence: Evidence, row_of: Mapping[tuple[int, int], int]) -> dict[str, Floats]:
-    """Nanoseconds of each query by run and load point; empty where the work is not of queries.
+# a row that lacks a query has no mean: without its longest query any server is fast
+_TIMES = """
+    with queries as (from latency where statement <> 'transaction'),
+    counted as (select count(distinct statement) as queries from queries)
+    select 'query_' || statement || '_ns' as name, run, point, mean_ns as value from latency
+    union all select 'round_ns', run, point, mean_ns from latency where statement = 'transaction'
+    union all select 'query_geomean_ms', run, point, exp(avg(ln(mean_ns))) / 1e6 from queries
+        group by run, point having count(*) = (from counted)
+    union all select 'queries_per_h', run, point, transactions / seconds * (from counted) * 3600 from points
+"""
 
-    NaN where a query was not executed.
-    """
+
+def queries_of(evidence: Evidence) -> list[str]:
+    """Names of queries whose times are known; none where the work is not of queries."""
     if not isinstance(evidence.study.workload, QueriesWorkload):
-        return {}
-    table = evidence.view("latency")
-    columns = (table[name].tolist() for name in ("run", "point", "statement", "mean_ns"))
-    found: dict[str, Floats] = {}
-    for run, point, statement, mean_ns in zip(*columns, strict=True):
-        if (row := row_of.get((run, point))) is not None:
-            found.setdefault(statement, np.full(len(row_of), np.nan))[row] = mean_ns
-    return dict(sorted(found.items()))
-
-
-def query_metrics(times: Mapping[str, Floats], per_s: Floats) -> list[tuple[Metric, Floats]]:
-    """Each metric with one value per run and load point. times: of queries; per_s: rounds per second."""
-    queries = {name: column for name, column in times.items() if name != "transaction"}
-    if not queries:
         return []
-    # a row that lacks a query has no mean: without its longest query any server is fast
-    geomean = np.exp(np.log(np.stack(list(queries.values()))).mean(axis=0))
-    return [
-        (GEOMEAN, geomean / 1e6),
-        (ROUND, times["transaction"]),
-        (PER_HOUR, per_s * len(queries) * 3600),
-    ]
+    query = "select distinct statement from latency where statement <> 'transaction' order by statement"
+    return [name for (name,) in evidence.rows(query)]
+
+
+def query_metrics(queries: Sequence[str]) -> list[Measured]:
+    """What the queries come to together, and the time of each."""
+    return [Measured([GEOMEAN, ROUND, PER_HOUR], _TIMES)] if queries else []

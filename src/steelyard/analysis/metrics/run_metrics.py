@@ -7,7 +7,7 @@ second. Nothing is averaged over runs: the run is the unit of all that follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU, Source, sources, time_cost
+from steelyard.analysis.metrics.costs import SERVER_CPU, Source, costs, sources, time_cost
 from steelyard.analysis.metrics.dispatcher import simulated_metrics
 from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_metrics, meaningful
-from steelyard.analysis.metrics.latches import latch_costs
+from steelyard.analysis.metrics.latches import LATCH_COSTS
+from steelyard.analysis.metrics.measured import Measured, aligned, by_column
 from steelyard.analysis.metrics.programs import SCORE, program_metrics
-from steelyard.analysis.metrics.queries import GEOMEAN, query_metrics, query_times, time_of
+from steelyard.analysis.metrics.queries import GEOMEAN, queries_of, query_metrics
 from steelyard.analysis.metrics.recorded import recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.study import Study
 from steelyard.study.workloads.transactions import DrivenWorkload
@@ -39,9 +40,6 @@ WORK = (SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, THROUGHPUT.name)
 HEADLINES = (THROUGHPUT.name, SCORE, INSTRUCTION_TIME.name, GEOMEAN.name, SERVER_CPU.name, P99.name)
 
 WAIT_PREFIX = "wait_"
-_WAITS = "postgres-waits"
-_RUNNING = "CPU"  # sampled as running: its time is counted exactly elsewhere
-_LATCHES = "LWLock"  # the same, where sleeps for latches were seen
 
 _LATENCIES = (P50, Metric("p95_ns", "latency p95", "ns", "lower"), P99)
 # share of the transactions that failed; not a metric of its own beside ERRORS
@@ -89,6 +87,11 @@ class RunMetrics:
         """The metric of this name, None when it was not measured."""
         return next((m for m in self.metrics if m.name == name), None)
 
+    def where(self, name: str, kept: NDArray[np.bool_]) -> list[tuple[str, int, float]]:
+        """Option, run and value of a metric, of some rows."""
+        columns = (self.option, self.run, self.values[name])
+        return list(zip(*(column[kept].tolist() for column in columns), strict=True))
+
     def scatter(self, metric: Metric, option: str) -> float:
         """The largest value of a metric over the smallest, among runs of an option at one load point."""
         values = self.values[metric.name]
@@ -102,63 +105,77 @@ def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
     return P99 if study.workload.open_loop else run_metrics.work
 
 
+# of a recording that counted no work it is not known that none was done
+_WORK = """
+    select run, point, if($recorded and transactions = 0, null, transactions / seconds) as throughput_per_s,
+        ratio(errors, transactions) as errors_per_txn, ratio(errors, transactions + errors) as failed_share
+    from points
+"""
+_LATENCY = "select run, point, p50_ns, p95_ns, p99_ns from latency where statement = 'transaction'"
+_ENGINE = """
+    with limits as (select unnest($limits, recursive := true))
+    select run, point, ratio(rate_per_s / 1e9, may_use) as engine_share,
+        coalesce(engine_share > at_limit, false) as engine_at_limit
+    from points join limits using (option) left join (from rates where monitor = 'processes'
+        and entity = 'engine' and metric = 'cpu_ns_total') using (run, point)
+"""
+
+
 def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     """All metrics of every run and point."""
-    points = evidence.view("points")
-    order = np.lexsort((points["point"], points["run"]))
-    run, point = points["run"][order].astype(int), points["point"][order].astype(int)
-    row_of = {key: i for i, key in enumerate(zip(run.tolist(), point.tolist(), strict=True))}
-    transactions = _floats(points["transactions"])[order]
-    seconds = _floats(points["seconds"])[order]
-    per_s = _divide(_counted(evidence, transactions), seconds)
-
-    values: dict[str, Floats] = {THROUGHPUT.name: per_s}
-    values |= _latencies(evidence.view("latency"), row_of)
-    declared = _declared(evidence)
-    for source in declared:
-        cost = _divide(_rate(evidence, row_of, source), per_s)
-        # servers of two kinds may have the same cost, each counted by its own monitor
-        known = values.get(source.metric.name, cost)
-        values[source.metric.name] = np.where(np.isnan(known), cost, known)
-    errors = _floats(points["errors"])[order]
-    values[ERRORS.name] = _divide(errors, transactions)
-    values[FAILED] = _divide(errors, transactions + errors)
-    further = [
-        *instruction_metrics(evidence, per_s),
-        *_waits(evidence, row_of, per_s),
-        *latch_costs(evidence, row_of, transactions),
-        *program_metrics(evidence, row_of),
-        *recorded_metrics(evidence, row_of, values),
-        *simulated_metrics(evidence, row_of, per_s, SERVER_CPU),
-        *query_metrics(times := query_times(evidence, row_of), per_s),
-    ]
-    values |= {metric.name: column for metric, column in further}
-    values |= {time_of(name).name: column for name, column in times.items()}
-    of_run = {int(r): i for i, r in enumerate(evidence.view("runs")["run"])}
-    at = np.array([of_run[int(r)] for r in run], dtype=int)
-    labels = np.asarray([str(label) for label in evidence.view("runs")["option"][at]], dtype=object)
-    values |= _engine(evidence, row_of, labels)
+    query = "select run, point, option, block, slot, clients from points order by run, point"
+    run, point, option, block, slot, clients = zip(*evidence.rows(query), strict=True)
+    declared, queries = _declared(evidence), queries_of(evidence)
+    recorded = evidence.study.subject.kind == "recording"
+    found = _Columns(evidence, len(run))
+    found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": recorded}))
+    found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
+    found.metrics.append(ERRORS)
+    found.add(
+        *instruction_metrics(evidence),
+        *_waits(evidence),
+        LATCH_COSTS,
+        *program_metrics(evidence),
+    )
+    found.add(
+        *recorded_metrics(evidence, {n for n, column in found.values.items() if np.isfinite(column).any()})
+    )
+    found.add(*simulated_metrics(evidence, SERVER_CPU), *query_metrics(queries))
+    found.add(Measured([], by_column(_ENGINE), {"limits": [*_limits(evidence)]}))
     # rounds per second and the slowest of a hundred rounds are of no use
-    left_out = (THROUGHPUT, *_LATENCIES) if times else ()
-    always = (THROUGHPUT, *_LATENCIES, *(source.metric for source in declared), ERRORS)
-    candidates = dict.fromkeys(meaningful(evidence, (*always, *(metric for metric, _ in further))))
-    found = RunMetrics(
+    left_out = (THROUGHPUT, *_LATENCIES) if queries else ()
+    metrics = RunMetrics(
         metrics=tuple(
             _in_words_of(m, evidence.study.workload)
-            for m in candidates
-            if (values[m.name] > 0).any() and m not in left_out
+            for m in dict.fromkeys(meaningful(evidence, found.metrics))
+            if (found.values[m.name] > 0).any() and m not in left_out
         ),
-        run=run,
-        option=labels,
-        block=evidence.view("runs")["block"][at].astype(int),
-        slot=evidence.view("runs")["slot"][at].astype(int),
-        point=point,
-        clients=points["clients"][order].astype(int),
-        values=values,
-        queries=tuple(name for name in times if name != "transaction"),
+        run=np.array(run),
+        option=np.array(option, dtype=object),
+        block=np.array(block),
+        slot=np.array(slot),
+        point=np.array(point),
+        clients=np.array(clients),
+        values=found.values,
+        queries=tuple(queries),
         costs=tuple(dict.fromkeys(source.metric.name for source in declared)),
     )
-    return _no_winner(found) if _engine_bound(evidence.study, found) else found
+    return _no_winner(metrics) if _engine_bound(evidence.study, metrics) else metrics
+
+
+class _Columns:
+    """Values by metric, one per run and load point; and the metrics, in their order."""
+
+    def __init__(self, evidence: Evidence, rows: int) -> None:
+        self._evidence, self._unknown = evidence, np.full(rows, np.nan)
+        self.metrics: list[Metric] = []
+        self.values: dict[str, Floats] = {}
+
+    def add(self, *groups: Measured) -> None:
+        for group in groups:
+            self.metrics += group.metrics
+            self.values |= dict.fromkeys((metric.name for metric in group.metrics), self._unknown)
+            self.values |= aligned(self._evidence, group.query, **group.given)
 
 
 def _engine_bound(study: Study, found: RunMetrics) -> bool:
@@ -184,105 +201,52 @@ def _declared(evidence: Evidence) -> list[Source]:
     return [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
 
 
-def _engine(
-    evidence: Evidence, row_of: Mapping[tuple[int, int], int], labels: NDArray[Any]
-) -> dict[str, Floats]:
-    """What the load engine used of its threads, CPUs and quota, whichever is least."""
-    used = _summed(evidence.view("rates"), row_of, "processes", "engine", "cpu_ns_total") / 1e9
+def _limits(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    """By option, the CPUs that the load engine may use (its threads, CPUs and quota, whichever is least)."""
     placed = evidence.placement.get("engine", frozenset[int]())
-    may_use, limit = np.ones(len(labels)), np.full(len(labels), _AT_LIMIT)
     for option in evidence.options:
-        mine, quota = labels == option.label, float(option.host.get("engine.cpu_quota", np.inf))
+        quota = float(option.host.get("engine.cpu_quota", np.inf))
         cpus = len(cpus_by_role(option.host, placed, placed)["engine"]) or np.inf
         # under a driver each client has a thread
         driven = isinstance(option.workload, DrivenWorkload) and option.workload.driver
-        may_use[mine] = free = min(np.inf if driven else option.workload.engine_threads, cpus)
-        if quota < free:
-            may_use[mine], limit[mine] = quota, _AT_QUOTA
-    share = _divide(used, may_use)
-    return {ENGINE_SHARE: share, ENGINE_AT_LIMIT: (share > limit).astype(np.float64)}
+        free = float(min(np.inf if driven else option.workload.engine_threads, cpus))
+        at_limit = _AT_QUOTA if quota < free else _AT_LIMIT
+        yield {"option": option.label, "may_use": min(quota, free), "at_limit": at_limit}
 
 
-def _counted(evidence: Evidence, transactions: Floats) -> Floats:
-    """Without the points of a recording that counted no work: it is not known that none was done."""
-    if evidence.study.subject.kind != "recording":
-        return transactions
-    return np.where(transactions > 0, transactions, np.nan)
+# a mean of 0.5 sessions waiting at 1,000 transactions per second is 500 us per transaction; a type that was
+# never seen in a run has no counter there: it waited for nothing
+_WAITS = """
+    with seen as (
+        select run, point, split_part(entity, ':', 1) as type, sum(rate_per_s) as per_s from rates
+        where monitor = 'postgres-waits' and metric = 'samples_total' group by all
+    ), readings as (
+        select run, point, sum(rate_per_s) as per_s from rates where monitor = 'postgres-waits'
+            and entity = 'sessions' and metric = 'readings_total' group by all
+    )
+    select 'wait_' || lower(type) || '_us_per_txn' as name, run, point,
+        ratio(ratio(coalesce(s.per_s, 0), r.per_s) * 1e6 * seconds, transactions) as value
+    from readings r join points using (run, point) cross join (select unnest($types) as type)
+        left join seen s using (run, point, type)
+"""
+# CPU, sampled as running, is counted exactly elsewhere; so is LWLock, where sleeps for latches were seen
+_TYPES = """
+    select distinct split_part(entity, ':', 1) as type from rates
+    where monitor = 'postgres-waits' and metric = 'samples_total' and type <> 'CPU'
+        and (type <> 'LWLock' or not exists (from latches where wait_ns is not null)) order by type
+"""
 
 
-def _floats(column: NDArray[Any]) -> Floats:
-    return np.asarray(column, dtype=np.float64)
-
-
-def _divide(above: Floats, below: Floats) -> Floats:
-    """NaN where nothing was done, so that no cost per transaction is invented."""
-    safe = np.where(below > 0, below, np.nan)
-    return above / safe
-
-
-def _latencies(latency: Columns, row_of: Mapping[tuple[int, int], int]) -> dict[str, Floats]:
-    found = {metric.name: np.full(len(row_of), np.nan) for metric in _LATENCIES}
-    for i in np.flatnonzero(latency["statement"] == "transaction"):
-        row = row_of.get((int(latency["run"][i]), int(latency["point"][i])))
-        if row is not None:
-            for name, column in found.items():
-                column[row] = latency[name][i]
-    return found
-
-
-def _rate(evidence: Evidence, row_of: Mapping[tuple[int, int], int], source: Source) -> Floats:
-    """What grows per second, by row, in the metric's unit."""
-    rate = _summed(evidence.view("rates"), row_of, source.monitor, source.entity, source.counter)
-    if source.also:
-        also = _summed(evidence.view("rates"), row_of, source.monitor, source.also, source.counter)
-        rate = rate + np.nan_to_num(also)
-    if np.isfinite(rate).any():
-        rate = np.where(np.isnan(rate), source.absent, rate)
-    return rate * source.scale
-
-
-def _summed(
-    rates: Columns, row_of: Mapping[tuple[int, int], int], monitor: str, entity: str, counter: str
-) -> Floats:
-    """Sum of a counter's rates by row; NaN where the table has no row of it.
-
-    entity: a name, or the prefix of several when it ends in ':'.
-    """
-    total = np.full(len(row_of), np.nan)
-    for i in np.flatnonzero((rates["monitor"] == monitor) & (rates["metric"] == counter)):
-        name = str(rates["entity"][i])
-        if name != entity and not (entity.endswith(":") and (name + ":").startswith(entity)):
-            continue
-        row = row_of.get((int(rates["run"][i]), int(rates["point"][i])))
-        rate = float(rates["rate_per_s"][i])
-        if row is not None and np.isfinite(rate):
-            total[row] = rate if np.isnan(total[row]) else total[row] + rate
-    return total
-
-
-def _waits(
-    evidence: Evidence, row_of: Mapping[tuple[int, int], int], per_s: Floats
-) -> list[tuple[Metric, Floats]]:
-    """Time waited per transaction by type: sessions seen waiting, over readings, over transactions.
-
-    A mean of 0.5 sessions waiting at 1,000 transactions per second is 500 us per transaction.
-    """
-    rates = evidence.view("rates")
-    seen = (rates["monitor"] == _WAITS) & (rates["metric"] == "samples_total")
-    exact = {_RUNNING, _LATCHES} if np.isfinite(evidence.view("latches")["wait_ns"]).any() else {_RUNNING}
-    types = sorted({str(name).partition(":")[0] for name in rates["entity"][seen]} - exact)
-    readings_per_s = _summed(rates, row_of, _WAITS, "sessions", "readings_total")
-    found: list[tuple[Metric, Floats]] = []
-    if evidence.study.workload.background_clients:
-        return found
-    for kind in types:
-        seen_per_s = _summed(rates, row_of, _WAITS, kind + ":", "samples_total")
-        # a type that was never seen in a run has no counter there: it waited for nothing
-        seen_per_s[np.isnan(seen_per_s) & np.isfinite(readings_per_s)] = 0.0
-        name = f"{WAIT_PREFIX}{kind.lower()}_us_per_txn"
-        metric = time_cost(name, f"waits of type {kind}", better="neither")
-        found.append((metric, _divide(_divide(seen_per_s, readings_per_s) * 1e6, per_s)))
-    return found
+def _waits(evidence: Evidence) -> list[Measured]:
+    """Time waited per transaction by type: sessions seen waiting, over readings, over transactions."""
+    types = [kind for (kind,) in evidence.rows(_TYPES)]
+    if evidence.study.workload.background_clients or not types:
+        return []
+    metrics = [
+        time_cost(f"{WAIT_PREFIX}{kind.lower()}_us_per_txn", f"waits of type {kind}", better="neither")
+        for kind in types
+    ]
+    return [Measured(metrics, _WAITS, {"types": types})]
 
 
 def _in_words_of(metric: Metric, workload: Workload) -> Metric:

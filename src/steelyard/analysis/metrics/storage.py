@@ -9,10 +9,7 @@ is more: the log is what the server itself wrote. Not checked: without any disk,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
+import math
 
 from steelyard.analysis.judgement.results import Metric, Notice
 from steelyard.analysis.metrics.costs import Source, sources
@@ -23,22 +20,31 @@ _FACTOR_MAX = 2.0
 _IN_MEMORY = ("tmpfs", "ramfs")
 # their bytes reach disks of another machine
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "fuse.sshfs", "fuse.glusterfs")
-_WRITTEN = "written_bytes_total"
 
 
-@dataclass(frozen=True)
-class Contradicted:
-    """A cost of storage that the disks contradict under one option. All in bytes per transaction.
-
-    counted: for the server's processes. disks: by all disks of the machine; log: written to the server's log,
-    0 where that is unknown or the cost is one of reading.
-    """
-
-    metric: Metric
-    option: str
-    counted: float
-    disks: float
-    log: float
+# bytes per transaction of each cost of storage, over all runs of an option: counted for processes, by all
+# disks of the machine, and written to the log (0 where that is unknown, or the cost is one of reading)
+_MOVED = """
+    with sources as (select unnest($sources, recursive := true)),
+    work as (select option, sum(transactions / seconds) as per_s from points group by option),
+    grown as (
+        select option, place, sum(rate_per_s) as per_s
+        from sources s join rates r on r.monitor = s.monitor and r.metric = s.counter
+            and of_entity(r.entity, s.entity) join points using (run, point)
+        group by option, place
+    ), disks as (
+        select option, metric as counter, sum(rate_per_s) as per_s from rates join points using (run, point)
+        where monitor = 'host' and starts_with(entity, 'disk:') group by option, metric
+    ), logs as (
+        select option, 'written_bytes_total' as counter, sum(per_s) as per_s
+        from grown join sources using (place) where kind = 'log' group by option
+    )
+    select option, s.name, ratio(g.per_s, w.per_s), ratio(d.per_s, w.per_s),
+        coalesce(ratio(l.per_s, w.per_s), 0)
+    from work w cross join sources s left join grown g using (option, place)
+        left join disks d using (option, counter) left join logs l using (option, counter)
+    where s.kind = 'storage' order by option, s.place
+"""
 
 
 def in_memory(evidence: Evidence) -> bool:
@@ -46,18 +52,11 @@ def in_memory(evidence: Evidence) -> bool:
     return evidence.storage.get("filesystem") in _IN_MEMORY
 
 
-def contradicted(evidence: Evidence) -> tuple[Contradicted, ...]:
-    """Costs of storage that the disks contradict, by option; less than the smallest effect is no matter."""
-    if evidence.storage.get("filesystem") in _NETWORK:
-        return ()
-    return tuple(_contradicted(evidence))
-
-
 def without_storage(evidence: Evidence) -> set[str]:
     """Names of the costs of storage that do not count in this study."""
     if in_memory(evidence):
         return {source.metric.name for source in _of_kind(evidence, "storage")}
-    return {found.metric.name for found in contradicted(evidence)}
+    return {metric.name for metric, _ in contradicted(evidence)}
 
 
 def storage_notices(evidence: Evidence) -> list[Notice]:
@@ -68,61 +67,41 @@ def storage_notices(evidence: Evidence) -> list[Notice]:
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]
         text = f"the data folder {folder} is on {kind}, which is memory: nothing is written to storage"
         return [Notice("storage-in-memory", text)] if served else []
-    refuted = {found.metric.name: found.metric for found in contradicted(evidence)}
     return [
         Notice(
             "storage-contradicted",
             f"{metric.title} are disregarded: the disks moved less than half of what was counted"
-            f" ({listed([*_moved(evidence, metric)])} {metric.each})",
+            f" ({listed(moved)} {metric.each})",
         )
-        for metric in refuted.values()
+        for metric, moved in contradicted(evidence)
     ]
 
 
-def _moved(evidence: Evidence, metric: Metric) -> Iterator[str]:
-    """`under A 9.17 KiB of 18.7 KiB`, of every option: they may differ in what the disks moved."""
-    (source,) = (source for source in _of_kind(evidence, "storage") if source.metric.name == metric.name)
-    for option in sorted(set(map(str, evidence.view("runs")["option"]))):
-        counted = _per_txn(evidence, option, source.monitor, source.entity, source.counter)
-        disks = _per_txn(evidence, option, "host", "disk:", source.counter)
-        yield f"under {option} {quantity(disks, 'bytes')} of {quantity(counted, 'bytes')}"
+def contradicted(evidence: Evidence) -> list[tuple[Metric, list[str]]]:
+    """Costs of storage that the disks contradict under an option; less than the smallest effect is no matter.
 
-
-def _contradicted(evidence: Evidence) -> Iterator[Contradicted]:
-    for source in _of_kind(evidence, "storage"):
-        for option in dict.fromkeys(evidence.view("runs")["option"].tolist()):
-            counted = _per_txn(evidence, option, source.monitor, source.entity, source.counter)
-            disks = _per_txn(evidence, option, "host", "disk:", source.counter)
-            logs = [
-                _per_txn(evidence, option, log.monitor, log.entity, log.counter)
-                for log in _of_kind(evidence, "log")
-                if source.counter == _WRITTEN
-            ]
-            log = float(np.nansum(logs))
+    Each with `under A 9.17 KiB of 18.7 KiB`, of every option: they may differ in what the disks moved.
+    """
+    found = [*_of_kind(evidence, "storage"), *_of_kind(evidence, "log")]
+    if not found or evidence.storage.get("filesystem") in _NETWORK:
+        return []
+    keys = ("monitor", "entity", "counter")
+    rows = [
+        {"place": place, "name": source.metric.name, "kind": source.metric.kind}
+        | {name: getattr(source, name) for name in keys}
+        for place, source in enumerate(found)
+    ]
+    refuted, moved = set[str](), dict[str, list[str]]()
+    for option, name, counted, disks, log in evidence.rows(_MOVED, sources=rows):
+        texts = [quantity(math.nan if value is None else value, "bytes") for value in (disks, counted)]
+        moved.setdefault(name, []).append(f"under {option} {texts[0]} of {texts[1]}")
+        least = next(source.metric.smallest_effect for source in found if source.metric.name == name)
+        if None not in (disks, counted):
             proven = max(disks, log)
-            if np.isfinite(disks) and counted > max(
-                _FACTOR_MAX * proven, proven + source.metric.smallest_effect
-            ):
-                yield Contradicted(source.metric, str(option), counted, disks, log)
+            refuted |= {name} if counted > max(_FACTOR_MAX * proven, proven + least) else set()
+    metrics = {source.metric.name: source.metric for source in found}
+    return [(metrics[name], moved[name]) for name in metrics if name in refuted]
 
 
 def _of_kind(evidence: Evidence, kind: str) -> list[Source]:
     return [source for source in sources(evidence.declared) if source.metric.kind == kind]
-
-
-def _per_txn(evidence: Evidence, option: str, monitor: str, entity: str, counter: str) -> float:
-    """Growth of a counter over all runs of an option per transaction; NaN where it was not read.
-
-    entity: a name, or the prefix of several when it ends in ':'.
-    """
-    rates, points = evidence.view("rates"), evidence.view("points")
-    mine = evidence.view("runs")["run"][evidence.view("runs")["option"] == option]
-    seen = (rates["monitor"] == monitor) & (rates["metric"] == counter) & np.isin(rates["run"], mine)
-    named = [
-        n == entity or (entity.endswith(":") and n.startswith(entity)) for n in map(str, rates["entity"])
-    ]
-    values = np.asarray(rates["rate_per_s"][seen & np.asarray(named, dtype=bool)], dtype=np.float64)
-    measured = np.isin(points["run"], mine)
-    per_s = float((points["transactions"][measured] / points["seconds"][measured]).sum())
-    known = values[np.isfinite(values)]
-    return float(known.sum()) / per_s if len(known) and per_s > 0 else np.nan

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import Any
 
 from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
@@ -16,7 +15,12 @@ from steelyard.quantities import count, listed, percent, quantity, ranges, span_
 from steelyard.run_tables.disturbance import DISTURBED_SHARE, ROLES, Disturbance, cpu_use, disturbance
 from steelyard.study.host_settings import cpus_by_role
 
-_MONITORS = ("host", "processes", "disturbance")
+_RATES = """
+    select p.run, p.option, p.seconds, list((monitor, entity, metric)), list(rate_per_s)
+    from points p left join (from rates where monitor in ('host', 'processes', 'disturbance')
+        and (suffix(metric, '_ns_total') or monitor <> 'host')) using (run, point)
+    group by p.run, p.point, p.option, p.seconds order by p.run, p.point
+"""
 
 
 @dataclass(frozen=True)
@@ -46,25 +50,23 @@ class Disturbed:
 
 def disturbed(evidence: Evidence) -> Disturbed:
     """Every run that counts, judged at its worst load point."""
-    runs = evidence.view("runs")["run"].tolist()
+    runs = len(evidence.rows("from runs"))
     found: dict[int, Disturbance] = {}
     shares: dict[int, float] = {}
     if not evidence.placement:
-        return Disturbed(found, len(runs), evidence.study.workload.WHO)
-    option_of = dict(zip(runs, map(str, evidence.view("runs")["option"]), strict=True))
-    rates, studies = _rates(evidence), _studies(evidence)
-    columns = (evidence.view("points")[name].tolist() for name in ("run", "point", "seconds"))
-    for run, point, seconds in zip(*columns, strict=True):
-        host = evidence.option(option_of[run]).host
+        return Disturbed(found, runs, evidence.study.workload.WHO)
+    studies = _studies(evidence)
+    for run, option, seconds, keys, per_s in evidence.rows(_RATES):
+        host = evidence.option(option).host
         cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
-        seen = rates.get((run, point), {})
+        seen = dict[Any, float](zip(keys or (), per_s or (), strict=True))
         for use in filter(None, (cpu_use(seen, seconds, role, cpus) for role in ROLES)):
             shares[run] = max(shares.get(run, 0.0), use.share)
         one = disturbance(seen, seconds, cpus, studies.get(run, 0))
         if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
     rest = {run: share for run, share in shares.items() if run not in found}
-    return Disturbed(found, len(runs), evidence.study.workload.WHO, rest)
+    return Disturbed(found, runs, evidence.study.workload.WHO, rest)
 
 
 _RUNS_IN_FULL = 4  # of more, the span of what they lost
@@ -78,9 +80,7 @@ def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
 def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     if not judged.found:
         return []
-    labels = dict(
-        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
-    )
+    labels = dict(evidence.rows("select run, option from runs"))
     by_option: dict[tuple[str, bool], list[int]] = {}
     for run, one in judged.found.items():
         by_option.setdefault((labels[run], one.cause == "CPU limit"), []).append(run)
@@ -131,18 +131,16 @@ def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
 
 def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     """In the words of the verdict where the run counts: the lab saw it before all of it was recorded."""
-    labels = dict(
-        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
-    )
+    labels = dict(evidence.rows("select run, option from runs"))
     causes = {
         run: found.sentence(judged.who_works, f"under option {labels[run]}")
         for run, found in judged.found.items()
     }
-    table = evidence.view("redone")
-    columns = (table[name].tolist() for name in ("run", "block", "status", "cause", "used"))
+    query = "select block, status, used, run, cause from redone order by rowid"
     blocks: dict[tuple[int, str, bool], list[tuple[int, str]]] = {}
-    for run, block, status, cause, used in zip(*columns, strict=True):
-        blocks.setdefault((block, status, used), []).append((int(run), causes.get(int(run), str(cause))))
+    for *block, run, cause in evidence.rows(query):
+        key: Any = tuple(block)
+        blocks.setdefault(key, []).append((run, causes.get(run) or cause))
     return [_of_block(*key, sorted(attempt)) for key, attempt in blocks.items()]
 
 
@@ -159,33 +157,16 @@ def _of_block(block: int, status: str, used: bool, attempt: Sequence[tuple[int, 
 
 def _another_study(evidence: Evidence) -> list[Notice]:
     """In the runs that were redone as well, whose notices name the other study as a cause."""
-    redone = zip(
-        evidence.view("redone")["run"].tolist(), evidence.view("redone")["studies"].tolist(), strict=True
-    )
-    studies = {**_studies(evidence), **dict(redone)}
+    studies = {**_studies(evidence), **dict(evidence.rows("select run, studies from redone"))}
     runs = tuple(sorted(run for run, number in studies.items() if number))
     text = "one or more other studies ran on this machine at the same time: run one after the other"
     return [Notice("another-study", text, runs=runs)] if runs else []
 
 
-def _rates(evidence: Evidence) -> dict[tuple[int, int], dict[tuple[str, str, str], float]]:
-    """Rates by monitor, entity and metric, of each run and point."""
-    table = evidence.view("rates")
-    found: dict[tuple[int, int], dict[tuple[str, str, str], float]] = {}
-    for i in np.flatnonzero(np.isin(table["monitor"].astype(str), _MONITORS)):
-        key = str(table["monitor"][i]), str(table["entity"][i]), str(table["metric"][i])
-        found.setdefault((int(table["run"][i]), int(table["point"][i])), {})[key] = float(
-            table["rate_per_s"][i]
-        )
-    return found
-
-
 def _studies(evidence: Evidence) -> dict[int, int]:
     """The most other studies at a time, by run."""
-    table = evidence.view("gauges")
-    mine = (table["monitor"].astype(str) == "disturbance") & (table["metric"].astype(str) == "studies")
-    found: dict[int, int] = {}
-    for i in np.flatnonzero(mine):
-        highest = float(table["highest"][i])
-        found[int(table["run"][i])] = int(highest) if np.isfinite(highest) else 0
-    return found
+    query = """
+        select run, coalesce(highest, 0)::INTEGER from gauges
+        where monitor = 'disturbance' and metric = 'studies'
+    """
+    return dict(evidence.rows(query))

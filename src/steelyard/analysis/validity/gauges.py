@@ -167,23 +167,28 @@ def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
     return f"{text}; disconnecting gave it back in some runs only"
 
 
+_GAUGES = """
+    with work as (
+        select run, sum(transactions) as transactions, list(distinct clients) as clients
+        from points group by run
+    )
+    select monitor, entity, metric, option, run,
+        coalesce(columns(['start', 'end', 'cooled', 'gone', 'lowest', 'highest', 'mean', 'limit']), 'nan'),
+        transactions, clients
+    from gauges join runs using (run) join work using (run) where transactions > 0 or $recorded
+    order by run, monitor, entity, metric
+"""
+
+
 def _all_series(evidence: Evidence) -> Iterator[_Series]:
-    table = evidence.view("gauges")
-    runs = evidence.view("runs")
-    option_of = dict(zip(runs["run"].tolist(), map(str, runs["option"]), strict=True))
-    done, clients = _work(evidence)
-    rows: dict[tuple[str, str, str, str], list[int]] = {}
     recorded = evidence.study.subject.kind == "recording"
-    columns = [table[name].tolist() for name in ("run", "monitor", "entity", "metric")]
-    for i, (run, monitor, entity, metric) in enumerate(zip(*columns, strict=True)):
-        if run in option_of and (done.get(run, 0.0) > 0 or recorded):
-            key = str(monitor), str(entity), str(metric), option_of[run]
-            rows.setdefault(key, []).append(i)
-    numbers = ("start", "end", "cooled", "gone", "lowest", "highest", "mean", "limit")
-    values = {n: np.asarray(table[n], dtype=np.float64).tolist() for n in numbers}
-    for (monitor, entity, metric, option), at in rows.items():
+    found: dict[tuple[str, str, str, str], list[_Gauge]] = {}
+    for monitor, entity, metric, option, *values, clients in evidence.rows(_GAUGES, recorded=recorded):
+        gauge = _Gauge(*values, clients=frozenset(clients))
+        found.setdefault((monitor, entity, metric, option), []).append(gauge)
+    for (monitor, entity, metric, option), runs in found.items():
         lab_s_own = entity in _NOT_THE_WORK_S
-        counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in rows
+        counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in found
         name = "memory" if metric == _PRIVATE else metric.removesuffix("_bytes")
         yield _Series(
             title=f"{entity} {name}".replace("_", " "),
@@ -192,16 +197,8 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
             held=_is_amount(evidence.declared.get(monitor, ()), entity, metric)
             and not (lab_s_own or counted_apart)
             # of a recording it is not declared which readings are amounts: those with a limit are
-            and not (recorded and not np.isfinite([values["limit"][i] for i in at]).any()),
-            runs=tuple(
-                _Gauge(
-                    run=run,
-                    transactions=done[run],
-                    clients=frozenset(clients[run]),
-                    **{n: values[n][i] for n in numbers},
-                )
-                for i, run in ((i, int(table["run"][i])) for i in at)
-            ),
+            and not (recorded and not any(np.isfinite(gauge.limit) for gauge in runs)),
+            runs=tuple(runs),
         )
 
 
@@ -209,15 +206,3 @@ def _is_amount(declared: Sequence[DeclaredMetric], entity: str, metric: str) -> 
     """Whether work can fill it."""
     found = next((known for known in declared if known.covers(entity, metric)), None)
     return found.fills if found else not metric.endswith(_STATES)
-
-
-def _work(evidence: Evidence) -> tuple[dict[int, float], dict[int, set[int]]]:
-    """Transactions of each run over all its points, and its numbers of clients."""
-    done: dict[int, float] = {}
-    clients: dict[int, set[int]] = {}
-    points = evidence.view("points")
-    columns = (points[name].tolist() for name in ("run", "clients", "transactions"))
-    for run, number, transactions in zip(*columns, strict=True):
-        done[run] = done.get(run, 0.0) + float(transactions)
-        clients.setdefault(run, set()).add(int(number))
-    return done, clients

@@ -6,26 +6,18 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import percent, span_of
 
-_MONITOR, _ROWS, _LOADED = "data", "rows", "rows_loaded"
-
 
 def growth_notices(evidence: Evidence) -> list[Notice]:
     """data-grew: one per option; detail: `orders by 3.1 % to 4.5 %, history by 2.9 % to 4.4 %`."""
-    gauges = evidence.view("gauges")
-    options = dict(
-        zip(evidence.view("runs")["run"].tolist(), evidence.view("runs")["option"].tolist(), strict=True)
-    )
-    rows: dict[tuple[str, str, str], list[float]] = {}
-    columns = (gauges[name].tolist() for name in ("run", "monitor", "entity", "metric", "gone"))
-    for run, monitor, table, metric, value in zip(*columns, strict=True):
-        if monitor == _MONITOR:
-            rows.setdefault((str(options[run]), table, metric), []).append(value)
+    query = """
+        select option, entity, list(now.gone / loaded.gone - 1)
+        from gauges now join gauges loaded using (run, monitor, entity) join runs using (run)
+        where monitor = 'data' and now.metric = 'rows' and loaded.metric = 'rows_loaded'
+        group by option, entity order by option, entity
+    """
     found: dict[str, list[str]] = {}
-    for (option, table, metric), of_runs in sorted(rows.items()):
-        if metric == _ROWS:
-            loaded = rows[option, table, _LOADED]
-            shares = [now / then - 1 for now, then in zip(of_runs, loaded, strict=True)]
-            found.setdefault(option, []).append(f"{table} by {span_of(shares, percent)}")
-    per = "block (options of one server share its data)" if len(evidence.view("turns")["run"]) else "run"
+    for option, table, shares in evidence.rows(query):
+        found.setdefault(option, []).append(f"{table} by {span_of(shares, percent)}")
+    per = "block (options of one server share its data)" if evidence.rows("from turns") else "run"
     text = f"rows were added in each {per}; the data as loaded come again for the next"
     return [Notice("data-grew", text, option, detail=", ".join(parts)) for option, parts in found.items()]

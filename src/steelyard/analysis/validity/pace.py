@@ -19,7 +19,6 @@ from steelyard.quantities import change, listed, percent
 
 _PACE_RATIO = 1.5
 _PAGE_BYTES = 8192  # PostgreSQL's block_size; an image leaves out the page's unused part
-_NO_WORK = ("transaction", "begin", "commit")
 
 
 def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -73,7 +72,8 @@ def _written(run_metrics: RunMetrics, metric: Metric) -> bool:
 
 def _mixed(evidence: Evidence) -> bool:
     """Whether there are several statements."""
-    return len(set(map(str, evidence.view("latency")["statement"])) - set(_NO_WORK)) > 1
+    query = "from latency where statement not in ('transaction', 'begin', 'commit')"
+    return len(evidence.rows(f"select distinct statement from ({query})")) > 1
 
 
 def _of_log(evidence: Evidence, metric: Metric) -> str:
@@ -87,19 +87,11 @@ def _of_log(evidence: Evidence, metric: Metric) -> str:
 
 def _image_shares(evidence: Evidence) -> Sequence[str]:
     """`94.2 % under NONE`: of PostgreSQL's log, by option, at most; none where they were not counted."""
-    labels = dict(
-        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
-    )
-    sums: dict[str, dict[str, float]] = {}
-    table = evidence.view("rates")
-    for i in np.flatnonzero((table["monitor"] == "postgres") & (table["entity"] == "wal")):
-        of_option = sums.setdefault(labels[int(table["run"][i])], {})
-        metric = str(table["metric"][i])
-        of_option[metric] = of_option.get(metric, 0.0) + float(table["rate_per_s"][i])
-    return [
-        f"{percent(min(1.0, sums[label]['full_page_images_total'] * _PAGE_BYTES / total))} under {label}"
-        for option in evidence.options
-        if (label := option.label) in sums
-        and "full_page_images_total" in sums[label]
-        and (total := sums[label].get("bytes_total", 0.0)) > 0
-    ]
+    query = """
+        select option, sum(rate_per_s) filter (metric = 'full_page_images_total') * $page_bytes
+            / nullif(sum(rate_per_s) filter (metric = 'bytes_total'), 0) as share
+        from rates join runs using (run) where monitor = 'postgres' and entity = 'wal'
+        group by option having share is not null
+    """
+    shares = evidence.in_order(query, page_bytes=_PAGE_BYTES)
+    return [f"{percent(min(1.0, share))} under {option}" for option, share in shares]

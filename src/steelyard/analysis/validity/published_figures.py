@@ -29,30 +29,20 @@ def published_figure_notices(
 ) -> list[Notice]:
     """One notice per point whose published figures do not follow from its counters."""
     truth = _truth(scaling, latches)
-    option_of = dict(
-        zip(evidence.view("runs")["run"].tolist(), map(str, evidence.view("runs")["option"]), strict=True)
-    )
-    points = evidence.view("points")
-    clients_at = dict(
-        zip(
-            zip(points["run"].tolist(), points["point"].tolist(), strict=True),
-            points["clients"].tolist(),
-            strict=True,
-        )
-    )
+    query = """
+        select run, option, clients, figure, value, decimals from claims join points using (run, point)
+        order by claims.rowid
+    """
     wrong: dict[tuple[int, str, int, int | None], list[tuple[str, str, str]]] = {}
-    table = evidence.view("claims")
-    columns = (table[name].tolist() for name in ("run", "point", "figure", "value", "decimals"))
-    for run, point, figure, value, decimals in zip(*columns, strict=True):
-        option, clients = option_of[run], int(clients_at[run, point])
-        known = truth.get((option, str(figure)), {})
+    for run, option, clients, figure, value, decimals in evidence.rows(query):
+        known = truth.get((option, figure), {})
         # one unit, not half of one: the source rounded its inputs too
-        if clients not in known or abs(known[clients] - value) <= 10.0 ** -int(decimals):
+        if clients not in known or abs(known[clients] - value) <= 10.0**-decimals:
             continue
-        rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0 ** -int(decimals)]
-        key = int(run), option, clients, rows[0] if len(rows) == 1 else None
-        given = f"{value:.{int(decimals)}f} {_TITLES[str(figure)]}"
-        wrong.setdefault(key, []).append((given, significant(known[clients]), f"{value:.{int(decimals)}f}"))
+        rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0**-decimals]
+        key = run, option, clients, rows[0] if len(rows) == 1 else None
+        given = f"{value:.{decimals}f} {_TITLES[figure]}"
+        wrong.setdefault(key, []).append((given, significant(known[clients]), f"{value:.{decimals}f}"))
     return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
 
 

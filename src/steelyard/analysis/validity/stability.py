@@ -5,8 +5,8 @@ Drift within runs is judged with the run as the unit, drift over the study with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,35 +30,18 @@ _LEAST_OUTLIER = 0.05
 _OUTLIER_MADS = 5.0
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Something seen in one run, and the number that triggered it."""
-
-    run: int
-    value: float
+Found = Iterable[tuple[str, int, float]]
+"""Option, run, and the number that triggered a notice."""
 
 
-def merged(
-    run_metrics: RunMetrics,
-    code: str,
-    found: Sequence[Finding],
-    text: str,
-    detail: Callable[[Sequence[float]], str],
-) -> list[Notice]:
+def merged(code: str, found: Found, text: str, detail: Callable[[Sequence[float]], str]) -> list[Notice]:
     """One notice per option, with the runs in which it was seen; detail(values) are its numbers."""
-    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
-    by_option: dict[str, list[Finding]] = {}
-    for finding in found:
-        by_option.setdefault(str(option_of[finding.run]), []).append(finding)
+    by_option: dict[str, list[tuple[int, float]]] = {}
+    for option, run, value in found:
+        by_option.setdefault(option, []).append((run, value))
     return [
-        Notice(
-            code,
-            text,
-            option,
-            runs=tuple(sorted({f.run for f in findings})),
-            detail=detail([f.value for f in findings]),
-        )
-        for option, findings in by_option.items()
+        Notice(code, text, option, tuple(sorted({run for run, _ in seen})), detail([x for _, x in seen]))
+        for option, seen in by_option.items()
     ]
 
 
@@ -67,7 +50,7 @@ def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notic
     steady = evidence.study.workload.steady
     return [
         *_errors(run_metrics),
-        *(_drift_within(evidence, run_metrics) if steady else ()),
+        *(_drift_within(evidence) if steady else ()),
         *(_warm_up(evidence, run_metrics) if steady else ()),
         *_drift_over(evidence, run_metrics),
         *_outliers(evidence, run_metrics),
@@ -75,22 +58,21 @@ def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notic
 
 
 def _errors(run_metrics: RunMetrics) -> list[Notice]:
-    share = run_metrics.values[FAILED]
-    found = [Finding(int(run_metrics.run[i]), float(share[i])) for i in np.flatnonzero(share > 0)]
+    found = run_metrics.where(FAILED, run_metrics.values[FAILED] > 0)
     text = "transactions failed: throughput, costs and latencies are of those that succeeded"
-    return merged(run_metrics, "errors", found, text, lambda shares: span_of(shares, percent))
+    return merged("errors", found, text, lambda shares: span_of(shares, percent))
 
 
-def _drift_within(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    """Change of throughput from the start of measure to its end, tested over runs."""
-    changes: dict[str, list[Finding]] = {}
-    option_of = dict(zip(run_metrics.run.tolist(), run_metrics.option.tolist(), strict=True))
-    for run, change in _changes(evidence).items():
-        if run in option_of:
-            changes.setdefault(str(option_of[run]), []).append(Finding(run, change))
+def _drift_within(evidence: Evidence) -> list[Notice]:
+    """Relative change from the start of measure to its end, a line through log counts, tested over runs."""
+    changes: dict[str, dict[int, list[float]]] = {}
+    for option, run, second, count in _spans(evidence):
+        if len(count) >= _LEAST_SECONDS and (count > 0).all():
+            change = np.expm1(_slope(second, np.log(count)) * (second[-1] - second[0]))
+            changes.setdefault(option, {}).setdefault(run, []).append(float(change))
     notices: list[Notice] = []
     for option, found in changes.items():
-        values = np.array([f.value for f in found])
+        values = np.array([np.mean(of_points) for of_points in found.values()])
         mean, n = float(values.mean()), len(values)
         if abs(mean) < _LEAST_DRIFT or n < 3:
             continue
@@ -104,27 +86,25 @@ def _drift_within(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
                 " steady state; a longer warm_up_s may help"
             )
             detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
-            runs = tuple(sorted(f.run for f in found))
-            notices.append(Notice("drift-within-runs", text, option, runs, detail))
+            notices.append(Notice("drift-within-runs", text, option, tuple(sorted(found)), detail))
     return notices
 
 
 def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """An alarm only, when at least half of an option's runs raise it: phases stay as declared."""
-    worst: dict[int, tuple[float, float]] = {}
-    for run, _, counts in _spans(evidence):
+    worst: dict[tuple[str, int], tuple[float, float]] = {}
+    for option, run, _, counts in _spans(evidence):
         cut = warm_up_left(counts)
         bias = float(counts.mean() / counts[cut:].mean() - 1) if cut else 0.0
-        if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get(run, (0.0, 0.0))[1]):
-            worst[run] = cut, bias
-    known = set(run_metrics.run.tolist())
-    found = [Finding(run, bias) for run, (_, bias) in worst.items() if run in known]
+        if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get((option, run), (0.0, 0.0))[1]):
+            worst[option, run] = cut, bias
+    found = [(*key, bias) for key, (_, bias) in worst.items()]
     notices: list[Notice] = []
     text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
-    for notice in merged(run_metrics, "warm-up", found, text, lambda values: span_of(values, _change)):
+    for notice in merged("warm-up", found, text, lambda values: span_of(values, _change)):
         if 2 * len(notice.runs) < len(set(run_metrics.run[run_metrics.option == notice.subject].tolist())):
             continue
-        cuts = span_of([worst[run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
+        cuts = span_of([worst[notice.subject, run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
         pace = "the pace" if evidence.instruction_time else "throughput"
         notices.append(replace(notice, detail=f"{cuts} s, which shift {pace} by {notice.detail}"))
     return notices
@@ -143,34 +123,16 @@ def warm_up_left(counts: Floats) -> int:
     return 5 * int(np.argmin(errors))
 
 
-def _changes(evidence: Evidence) -> dict[int, float]:
-    """Relative change over the measure phase by run: a line through log counts, mean of points."""
-    found: dict[int, list[float]] = {}
-    for run, second, count in _spans(evidence):
-        if len(count) >= _LEAST_SECONDS and (count > 0).all():
-            slope = _slope(second, np.log(count))
-            found.setdefault(run, []).append(float(np.expm1(slope * (second[-1] - second[0]))))
-    return {number: float(np.mean(changes)) for number, changes in found.items()}
-
-
-def _spans(evidence: Evidence) -> Iterator[tuple[int, Floats, Floats]]:
-    """Run, whole seconds and transactions in each of them, for every run and point."""
-    points = evidence.view("points")
-    length_s = {
-        (int(run), int(point)): round(float(seconds), 2)
-        for run, point, seconds in zip(points["run"], points["point"], points["seconds"], strict=True)
-    }
-    table = evidence.view("seconds")
-    order = np.lexsort((table["second"], table["point"], table["run"]))
-    run, point = table["run"][order].astype(int), table["point"][order].astype(int)
-    second = table["second"][order].astype(np.float64)
-    count = table["count"][order].astype(np.float64)
-    edges = np.flatnonzero((np.diff(run) != 0) | (np.diff(point) != 0)) + 1
-    for at in np.split(np.arange(len(run)), edges) if len(run) else ():
-        # the last second of a phase of 7.5 s holds half a second of work: that is no drift
-        whole = at[second[at] + 1 <= length_s.get((int(run[at[0]]), int(point[at[0]])), np.inf)]
-        if len(whole):
-            yield int(run[whole[0]]), second[whole], count[whole]
+def _spans(evidence: Evidence) -> Iterator[tuple[str, int, Floats, Floats]]:
+    """Option, run, whole seconds and transactions in each of them, for every run and point."""
+    # the last second of a phase of 7.5 s holds half a second of work: that is no drift
+    query = """
+        select option, run, list(second::DOUBLE order by second), list(count order by second)
+        from seconds s join points p using (run, point) where second + 1 <= round(p.seconds, 2)
+        group by option, run, point order by run, point
+    """
+    for option, run, second, count in evidence.rows(query):
+        yield option, run, np.array(second), np.array(count)
 
 
 def _slope(x: Floats, y: Floats) -> float:
@@ -225,14 +187,12 @@ def _outliers(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     usual = 1.4826 * float(np.median(np.abs(apart)))
     limit = max(_OUTLIER_MADS * usual, float(np.log1p(_LEAST_OUTLIER)))
     far: NDArray[np.bool_] = (np.abs(away) > limit) & (np.abs(apart) > limit)
-    found = [
-        Finding(int(table.runs[i, j]), float(np.expm1(away[i, j])))
-        for i, j in zip(*np.nonzero(far), strict=True)
-    ]
     return merged(
-        run_metrics,
         "outlier",
-        found,
+        (
+            (table.options[j], int(table.runs[i, j]), float(np.expm1(away[i, j])))
+            for i, j in np.argwhere(far).tolist()
+        ),
         f"{run_metrics.work.title} far from the median of the option, where runs of a block usually differ by"
         f" {percent(usual)}",
         lambda values: span_of(values, _change),

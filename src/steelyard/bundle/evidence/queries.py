@@ -250,7 +250,12 @@ def add_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
     connection.execute("drop schema if exists measured cascade; create schema measured")
     for name, query in VIEWS.items():
         connection.execute(f"create table measured.{name} as {query}")
-    # a sum, where no value is lacking; a ratio, where there is something to divide by
+    # a sum, where no value is lacking; a ratio, where there is something to divide by; a name, or the prefix
+    # of several when it ends in ':'
+    connection.execute(
+        "create macro measured.of_entity(entity, name) as entity = name"
+        " or (suffix(name, ':') and starts_with(entity || ':', name))"
+    )
     connection.execute("create macro measured.whole(x) as if(count(x) = count(*), sum(x), null)")
     connection.execute("create macro measured.ratio(above, below) as above / nullif(below, 0)")
     found = connection.cursor()

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
-from evidence import measures_of
+from evidence import Truth, changed, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.judgement.results import QueryRow
-from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, query_metrics, time_of
-from steelyard.analysis.metrics.run_metrics import RunMetrics
+from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, time_of
+from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
+from steelyard.study.workloads.queries import QueriesWorkload
 
 BLOCKS = 5
 
 
+def of_queries(times_ns: Mapping[str, Sequence[float]], round_s: float = 1.0) -> Mapping[str, np.ndarray]:
+    """Run metrics of one option with these times of its queries, one per block; NaN: not executed."""
+    found = evidence_of(study_of({"f": "AB"}), {"A": Truth()}, blocks=len(times_ns["transaction"]))
+    rows = [(run, name, ns) for name, of_runs in times_ns.items() for run, ns in enumerate(of_runs, start=1)]
+    run, statement, mean_ns = (list(column) for column in zip(*rows, strict=True))
+    latency = {"run": run, "point": [0] * len(rows), "statement": statement, "mean_ns": mean_ns}
+    kept = np.isfinite(mean_ns)
+    ones = np.ones(len(found.view("points")["run"]))
+    asked = changed(
+        found,
+        study=found.study.model_copy(update={"workload": QueriesWorkload(kind="queries")}),
+        latency={name: np.asarray(values)[kept] for name, values in latency.items()},
+        points={**found.view("points"), "transactions": ones, "seconds": round_s * ones},
+    )
+    return compute_run_metrics(asked).values
+
+
 def test_the_geometric_mean_is_that_of_tpc_h_clause_5_4_1():
     # powers of two around 8 ms: their exponents have the mean 3
-    times = {f"q{n:02}": np.array([2.0**n * 1e6]) for n in range(1, 6)} | {"transaction": np.array([62e6])}
-    found = {metric.name: column[0] for metric, column in query_metrics(times, np.array([1 / 62e-3]))}
+    times = {f"q{n:02}": [2.0**n * 1e6] for n in range(1, 6)} | {"transaction": [62e6]}
+    found = of_queries(times, 62e-3)
     assert found[GEOMEAN.name] == pytest.approx(8.0)
     assert found["round_ns"] == 62e6
     assert found[PER_HOUR.name] == pytest.approx(5 * 3600 / 62e-3)
 
 
 def test_a_run_that_lacks_a_query_has_no_geometric_mean():
-    times = {"q01": np.array([1e6, 1e6]), "q02": np.array([9e9, np.nan]), "transaction": np.array([9e9, 1e6])}
-    (_, geomean), *_ = query_metrics(times, np.array([1.0, 1.0]))
+    geomean = of_queries({"q01": [1e6, 1e6], "q02": [9e9, np.nan], "transaction": [9e9, 1e6]})[GEOMEAN.name]
     assert np.isfinite(geomean[0]) and np.isnan(geomean[1])
 
 

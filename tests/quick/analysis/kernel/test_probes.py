@@ -13,7 +13,7 @@ import pytest
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.kernel.locks import FOREIGN, TOTAL, locks
-from steelyard.analysis.kernel.profile import profile, profile_reasons, transactions_of
+from steelyard.analysis.kernel.profile import profile, profile_reasons
 from steelyard.bundle.evidence.evidence import Columns, Evidence
 from steelyard.bundle.export.stacks import export_stacks
 from steelyard.bundle.reader import Bundle
@@ -56,7 +56,7 @@ def profiled(evidence: Evidence, samples: dict[str, dict[str, float]], noise: fl
 
 def test_a_sample_stands_for_its_period_of_cpu_time() -> None:
     evidence = profiled(two_options(), {"A": {"parse": 30, "run_[k]": 90}, "B": {"parse": 30}})
-    work = transactions_of(evidence)
+    work = dict(evidence.rows("select run, sum(transactions) from points group by run"))
     mine = [
         run
         for run, o in zip(evidence.view("runs")["run"], evidence.view("runs")["option"], strict=True)

@@ -6,7 +6,6 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.validity.sleeps import sleep_notices
 from steelyard.bundle.evidence.evidence import Evidence
 
@@ -30,4 +29,4 @@ def test_an_engine_that_seldom_slept_or_waited_for_arrivals_is_not(
     sleeps_per_s: float, rate_per_s: float | None
 ) -> None:
     found = evidence(sleeps_per_s, rate_per_s)
-    assert sleep_notices(found, compute_run_metrics(found)) == []
+    assert sleep_notices(found) == []

@@ -16,7 +16,7 @@ from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.work import Difference, How
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.analysis.validity.equal_work.counts import Counts, Mark, Sums, counts_of, relative, table
+from steelyard.analysis.validity.equal_work.counts import Counts, Mark, Sums, counts_of, relative
 from steelyard.analysis.validity.equal_work.held import held
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count
@@ -53,7 +53,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     if evidence.study.subject.kind == "recording" or evidence.study.workload.load_keys() is None:
         return WorkCheck()
     rehearsed = _rehearsed(evidence)
-    if not rehearsed and not len(evidence.view("marks")["run"]):
+    if not rehearsed and not evidence.rows("from marks limit 1"):
         text = "equal work was not checked: the bundle does not count the rows of statements"
         return WorkCheck(notices=(Notice("work-not-checked", text),))
     counts = counts_of(evidence, rehearsed)
@@ -86,22 +86,25 @@ def equal_work(evidence: Evidence) -> WorkCheck:
 
 def _rehearsed(evidence: Evidence) -> dict[tuple[str, str], str]:
     """The answer of the last rehearsal by statement and option."""
-    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "answer")
-    return {(name, option): answer for step, name, option, answer in rows if step == "work"}
+    query = "select statement, option, answer from rehearsal where step = 'work' order by rowid"
+    return {(name, option): answer for name, option, answer in evidence.rows(query)}
 
 
 def _plans(evidence: Evidence) -> dict[tuple[str, str], str]:
-    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "plan")
-    return {(name, option): plan for step, name, option, plan in rows if step == "statement" and plan}
+    query = """
+        select statement, option, plan from rehearsal where step = 'statement' and plan <> '' order by rowid
+    """
+    return {(name, option): plan for name, option, plan in evidence.rows(query)}
 
 
 def _in_rehearsal(evidence: Evidence) -> Iterator[Difference]:
-    rows = table(evidence.view("rehearsal"), "step", "statement", "option", "rows", "draws", "answer")
+    query = "select step, statement, option, rows, draws, answer from rehearsal order by rowid"
+    rows = evidence.rows(query)
     known = {(step, name, option): sums for step, name, option, *sums in rows if step in _STEPS}
     for (step, name, option), (of_option, draws, answer) in known.items():
         if answer in ("rows", "value", "error"):
             how, (of_baseline, *_) = _STEPS[step] or answer, known[step, name, evidence.baseline]
-            seen = f"in the rehearsal, {count(int(draws), 'execution')}"
+            seen = f"in the rehearsal, {count(draws, 'execution')}"
             yield Difference(name, option, evidence.baseline, how, of_option, of_baseline, seen)
 
 

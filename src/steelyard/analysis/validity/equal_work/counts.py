@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Evidence
 
 
 class Mark(NamedTuple):
@@ -50,23 +50,17 @@ class Counts:
                 yield name
 
 
-def table(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of some columns."""
-    return zip(*(columns[name].tolist() for name in names), strict=True)
-
-
 def counts_of(evidence: Evidence, answers: Mapping[tuple[str, str], str]) -> Counts:
     """answers: of the rehearsal, by statement and option."""
-    runs = {
-        run: (option, block) for run, option, block in table(evidence.view("runs"), "run", "option", "block")
-    }
-    writes = "write" in evidence.view("rehearsal")["step"].tolist()
-    failing = {runs[run] for run, errors in table(evidence.view("points"), "run", "errors") if errors}
+    writes = bool(evidence.rows("from rehearsal where step = 'write'"))
+    query = "select distinct option, block from points where errors > 0"
+    failing = {(option, block) for option, block in evidence.rows(query)}
+    query = """
+        select statement, option, block, execution, clients, rows, empty
+        from marks join runs using (run) order by run, execution
+    """
     marks: Marks = {}
-    for run, name, execution, *sums in table(
-        evidence.view("marks"), "run", "statement", "execution", "clients", "rows", "empty"
-    ):
-        option, block = runs[run]
+    for name, option, block, execution, *sums in evidence.rows(query):
         by_block = marks.setdefault(name, {}).setdefault(option, {})
         by_block.setdefault(block, {})[execution] = Mark(*sums)
     beside = dict[tuple[str, str], list[Sums]]()

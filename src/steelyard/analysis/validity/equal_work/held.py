@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from statistics import fmean
 
-from steelyard.analysis.validity.equal_work.counts import Counts, Sums, relative, table
+from steelyard.analysis.validity.equal_work.counts import Counts, Sums, relative
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count, percent, significant
 
@@ -14,8 +14,8 @@ def held(evidence: Evidence, counts: Counts, others: Set[str]) -> Mapping[str, s
     """By statement, in all options. others: statements with a difference."""
     if len(evidence.options) < 2:
         return {}
-    rows = table(evidence.view("rehearsal"), "step", "statement", "answer", "draws")
-    rehearsed = {name: (answer, int(n)) for step, name, answer, n in rows if step == "work"}
+    query = "select statement, answer, draws from rehearsal where step = 'work' order by rowid"
+    rehearsed = {name: (answer, draws) for name, answer, draws in evidence.rows(query)}
     found = dict[str, str]()
     for name in sorted({*rehearsed, *(name for name, _ in counts.beside)} - others):
         (answer, draws), parts = rehearsed.get(name, ("", 0)), list[str]()
