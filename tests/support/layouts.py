@@ -675,3 +675,26 @@ LAYOUTS = {
     BENCHBASE: "drivers/benchbase", BENCHBASE_RAW: "drivers/benchbase_raw", GO_TPC: "drivers/go_tpc",
     SPECJBB: "drivers/specjbb2005", JMETER: "drivers/jmeter", K6: "drivers/k6", SERIES: "tables/series",
 }  # fmt: skip
+
+PIDSTAT_ALL = """\
+Linux 6.1.0-18-amd64 (db1) 	03/14/2026 	_x86_64_	(8 CPU)
+
+# Time        UID       PID    %usr %system  %guest   %wait    %CPU   CPU  minflt/s  majflt/s     VSZ     RSS   %MEM  Command
+10:00:01 AM   113      1021   40.00   10.00    0.00    2.00   50.00     3      1.00      0.00  220000   18000   0.11  postgres
+10:00:01 AM   113      1022   20.00    5.00    0.00    1.00   25.00     1      0.00      0.00  220000   18000   0.11  postgres
+
+# Time        UID       PID    %usr %system  %guest   %wait    %CPU   CPU  minflt/s  majflt/s     VSZ     RSS   %MEM  Command
+10:00:02 AM   113      1021   42.00   10.00    0.00    2.00   52.00     5      1.00      0.00  220000   18000   0.11  postgres
+10:00:02 AM   113      1022   22.00    5.00    0.00    1.00   27.00     2      0.00      0.00  220000   18000   0.11  postgres
+"""
+
+SAR_FILESYSTEMS = """\
+Linux 6.1.0-18-amd64 (db1) 	03/14/2026 	_x86_64_	(8 CPU)
+
+10:00:01     MBfsfree  MBfsused   %fsused  %ufsused     Ifree     Iused    %Iused FILESYSTEM
+10:00:02        51200     10240     16.67     21.67   3900000    100000      2.50 /dev/sda1
+10:00:03        51100     10340     16.83     21.83   3900000    100000      2.50 /dev/sda1
+
+Summary:     MBfsfree  MBfsused   %fsused  %ufsused     Ifree     Iused    %Iused FILESYSTEM
+Summary        51150     10290     16.75     21.75   3900000    100000      2.50 /dev/sda1
+"""

@@ -17,7 +17,7 @@ from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
-_KNOWN = re.compile(r"\s*(?:-*procs|kthr)\b|Average:|Moyenne|Durchschn|\s*$|.*RESTART")
+_KNOWN = re.compile(r"\s*(?:-*procs|kthr)\b|Average:|Summary|Moyenne|Durchschn|\s*$|.*RESTART")
 # shares of a row may differ from 100 % by rounding, and by this
 _SLACK = 0.1
 _DECIMAL = re.compile(r"\d+[.,]\d+")
@@ -58,7 +58,7 @@ def sysstat(columns: Sequence[str], names: Collection[str], of: str = "host") ->
     """Columns of a tool of sysstat. names: those that name what a row is of."""
     places = list(enumerate(columns))
     free = columns[-1] == "Command"
-    texts = {*names, *_IDS, "USER", "Command"}
+    texts = {*names, *_IDS, "USER", "CPU", "Command"}
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
         len(columns),

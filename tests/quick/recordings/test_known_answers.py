@@ -317,6 +317,22 @@ def test_pidstat_names_processes_with_blanks(one: One) -> None:
     assert found[2.0, "pid 4711 postgres: lab lab idle", "cpu_percent"] == 50.0
 
 
+def test_pidstat_with_all_columns_in_one_table(one: One) -> None:
+    found = samples(one(layouts.PIDSTAT_ALL))
+    assert found[1.0, "pid 1021 postgres", "cpu_percent"] == 52.0
+    # the number of the CPU where it ran last is no figure
+    assert not any(metric == "cpu" for *_, metric in found)
+
+
+def test_filesystems_of_sar_without_their_summary(tmp_path: Path) -> None:
+    place = tmp_path / "sar.txt"
+    place.write_text(layouts.SAR_FILESYSTEMS)
+    source = Source(place)
+    (report,) = reports_in(source)
+    assert samples(report)[2.0, "filesystem /dev/sda1", "mbfsused"] == 10340
+    assert source.skipped.lines == []
+
+
 def test_iostat_with_decimal_commas(one: One) -> None:
     report = one(layouts.IOSTAT)
     assert figures(report) == {"cpu_busy_iostat": 50.0}

@@ -20,8 +20,6 @@ from typing import Any
 from steelyard.study.errors import InputError
 
 NAME = "steelyard"
-# the user nobody: for a program that reads and writes no file of the lab
-_NOBODY = 65534
 _MAKE = (
     "useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent",
     "--shell", "/usr/sbin/nologin", NAME,
