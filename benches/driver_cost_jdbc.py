@@ -32,8 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from driver_cost import START_S, Case, Cost, Driver, Server, Start, engine, postgres, verdict
-from steelyard.subjects.drivers.connection import command, engine_jar, java
-from steelyard.subjects.drivers.jars import UNIX_SOCKETS, jars
+from steelyard.subjects.drivers.connection import UNIX_SOCKETS, command, engine_jar, jars, java
 
 CPU_MAX = 0.5
 BYTES_MAX = 1.0

@@ -34,12 +34,11 @@ from report_scale import histogram
 from steelyard import _core
 from steelyard.fleet import on_host, worker
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.certificates import security
-from steelyard.fleet.connection import Connection
+from steelyard.fleet.connection import Connection, security
 from steelyard.fleet.engine import FleetEngine
 from steelyard.fleet.on_host import HostResult
 from steelyard.fleet.up import SETTINGS
-from steelyard.host.processes.parent import end_with
+from steelyard.host.processes.signals import end_with
 from steelyard.lab.engines.result import EngineResult
 from steelyard.study.fleet import SCHEDULER_FILE
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pairs import is_on, pairs_of, spread, under_load
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.monitors import Monitor, Target
 from steelyard.monitors import make as make_monitor
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from steelyard.host.cpus.placement import Placement, place
+from steelyard.host.cpus.scheduling import Placement, place
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.process import LoadProcess

@@ -12,8 +12,7 @@ import pytest
 from laboratory import Lab, control_groups, group_folders, text_of
 
 from steelyard.host.cpus.control_group import ControlGroup, dissolve
-from steelyard.host.cpus.placement import Placement
-from steelyard.host.cpus.scheduling import NotTaken, processes
+from steelyard.host.cpus.scheduling import NotTaken, Placement, processes
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.machine.refused_settings import refusals

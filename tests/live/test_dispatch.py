@@ -7,7 +7,7 @@ import json
 import pytest
 from laboratory import Lab
 
-from steelyard.subjects.dispatcher.dispatch_tables import read_table
+from steelyard.subjects.dispatcher.machine import read_table
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,12 @@ from laboratory import Lab, small_study
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
-from steelyard.host.processes.other_studies import other_studies
+from steelyard.host.processes.process_mark import other_studies
 from steelyard.lab.runner import disturbance_of
 from steelyard.monitors import Target
 from steelyard.monitors.system.disturbance import DisturbanceMonitor
 from steelyard.study.host_settings import cpus_by_role
-from steelyard.workflow.expectation import busy_machine
+from steelyard.workflow.session import busy_machine
 
 
 def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_kept(lab: Lab) -> None:

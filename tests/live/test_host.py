@@ -18,8 +18,7 @@ from laboratory import Lab, alone, text_of
 from needs import needs_root
 
 from steelyard.bundle.reader import Bundle
-from steelyard.host.cpus.placement import Placement
-from steelyard.host.cpus.scheduling import impose, misfit_of, schedule_of, tasks
+from steelyard.host.cpus.scheduling import Placement, impose, misfit_of, schedule_of, tasks
 from steelyard.host.finding import held, privileged
 from steelyard.host.kernel.setting import Saved, value_of, write
 from steelyard.host.processes.cpu_hogs import Hogs

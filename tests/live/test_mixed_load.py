@@ -12,8 +12,7 @@ from loaded_server import running
 from mixed_load import study_text
 
 from steelyard import _core
-from steelyard.host.cpus.placement import place
-from steelyard.host.cpus.scheduling import schedule_of
+from steelyard.host.cpus.scheduling import place, schedule_of
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.alone import BackgroundSessions
 from steelyard.lab.engines.plan import engine_plan

@@ -14,15 +14,15 @@ import pytest
 from laboratory import ENGINE, Lab, made_lab, small_study
 from needs import needs, needs_root
 
-from steelyard.host.cpus.placement import place
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.study.load_study import plan_study
 from steelyard.subjects import Bench
-from steelyard.subjects.mariadb.binaries import beside, find_server
+from steelyard.subjects.mariadb.data_directory import beside, find_server
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.cluster import make_cluster
 from steelyard.subjects.servers.daemon import Daemon
-from steelyard.workflow.exit_codes import Exit
+from steelyard.workflow.complaint import Exit
 
 STUDY = """\
 name = "s"

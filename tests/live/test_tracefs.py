@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from laboratory import Lab, small_study
 
-from steelyard.host.kernel.tracefs import FOLDERS
-from steelyard.host.kernel.uprobes import new_group, standing, take_away
+from steelyard.host.kernel.uprobes import FOLDERS, new_group, standing, take_away
 
 WITHOUT = "umount -a -t tracefs; "  # in a mount namespace of its own
 

@@ -19,7 +19,7 @@ from processes import as_nobody
 from valkey import Valkey as Client
 
 from steelyard.bundle.reader import Bundle
-from steelyard.host.cpus.placement import place
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.monitors import Target, Unavailable, declared, make
 from steelyard.study.errors import InputError

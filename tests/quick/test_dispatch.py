@@ -11,7 +11,7 @@ import pytest
 
 from steelyard import _core
 from steelyard.study.errors import InputError
-from steelyard.subjects.dispatcher.dispatch_tables import read_table
+from steelyard.subjects.dispatcher.machine import read_table
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

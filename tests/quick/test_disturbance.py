@@ -24,7 +24,7 @@ from steelyard.run_tables.disturbance import CpuUse, Disturbance, disturbance
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.plan import redone_blocks_max
 from steelyard.study.study import Plan, Study
-from steelyard.workflow.expectation import busy_machine
+from steelyard.workflow.session import busy_machine
 
 SERVER, ENGINE = frozenset({0}), frozenset({1})
 CPUS = {"server": SERVER, "engine": ENGINE}

@@ -9,7 +9,7 @@ import pytest
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study
 from steelyard.study.passwords import password_written, variables
-from steelyard.subjects.drivers.jars import jars
+from steelyard.subjects.drivers.connection import jars
 from steelyard.workflow.prepare import PreparedStudy
 
 PGJDBC = "org.postgresql:postgresql:42.7.4"

@@ -14,8 +14,8 @@ from steelyard.study.plan import options
 from steelyard.study.study import Plan
 from steelyard.subjects import kind_of
 from steelyard.subjects.in_turns import data_s
-from steelyard.workflow.expectation import slowdown
 from steelyard.workflow.prepare import PreparedStudy, expected_run_s, expected_s
+from steelyard.workflow.session import slowdown
 from steelyard.workloads import work_of
 
 PROGRAM = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.monitors.sql.growth import Growth
+from steelyard.monitors.sql.monitor import Growth
 from steelyard.study.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 

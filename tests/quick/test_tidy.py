@@ -54,20 +54,19 @@ ROOMS = {
         setting_names
         monitors
         fleet host_settings passwords source
-        server_options
         settings_file
         script_study
         workloads
         files
         study
-        schema_levels validation_errors
+        validation_errors
         factors
         plan
         load_study
         overrides
     """,
     "host": """
-        finding kernel mariadb_login room
+        finding kernel mariadb_login
         cpus
         processes
         guests
@@ -79,12 +78,12 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        beats certificates clocks
+        clocks
         connection
         on_host
         merge up worker
         bus
-        check engine
+        engine
         place
     """,
     "monitors": """
@@ -125,7 +124,7 @@ ROOMS = {
     "captures": """
         tokens
         entry statements
-        formats selection store classes
+        formats selection store
         write
         folder
         mix
@@ -150,8 +149,8 @@ ROOMS = {
         export page terminal
     """,
     "workflow": """
-        complaint exit_codes measured_bursts prepare
-        attempts expectation fleet needs program_name
+        complaint measured_bursts prepare
+        fleet needs
         runs
         measure resolution show
         session

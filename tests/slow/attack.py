@@ -38,7 +38,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.files import StudyFiles
 from steelyard.study.setting_names import SettingNames, folded, names_of
 from steelyard.subjects import Bench, Subject, SubjectFailed, kind_of, started
-from steelyard.subjects.mariadb.binaries import find_server as mariadbd
+from steelyard.subjects.mariadb.data_directory import find_server as mariadbd
 from steelyard.subjects.postgres.binaries import find_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.pooler import PREFIX
 from steelyard.subjects.servers import daemon

@@ -16,8 +16,7 @@ from needs import JDBC
 from servers import answers, free_port
 
 from steelyard.bundle.reader import Bundle
-from steelyard.subjects.drivers.connection import java, prepared, with_own_programs
-from steelyard.subjects.drivers.jars import jars, located
+from steelyard.subjects.drivers.connection import jars, java, located, prepared, with_own_programs
 
 pytestmark = pytest.mark.needs(*JDBC)
 CLIENTS = 2

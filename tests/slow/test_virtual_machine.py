@@ -14,8 +14,7 @@ from laboratory import Lab
 from needs import GUESTS
 
 from steelyard.bundle.reader import Bundle
-from steelyard.host.guests.initramfs import PROBE, initramfs
-from steelyard.host.guests.kernels import Kernel, find_kernel, modules_of, package_of
+from steelyard.host.guests.kernels import PROBE, Kernel, find_kernel, initramfs, modules_of, package_of
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, program, trial
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import boot_arguments

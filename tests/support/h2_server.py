@@ -9,8 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.subjects.drivers.connection import java
-from steelyard.subjects.drivers.jars import jars
+from steelyard.subjects.drivers.connection import jars, java
 
 H2 = "com.h2database:h2:2.3.232"
 BY_JDBC = """

@@ -12,8 +12,7 @@ from servers import Server
 
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult
-from steelyard.subjects.drivers.connection import engine_jar, java
-from steelyard.subjects.drivers.jars import jars
+from steelyard.subjects.drivers.connection import engine_jar, jars, java
 
 PGJDBC = "org.postgresql:postgresql:42.7.4"
 needs_java = pytest.mark.needs(*JDBC)

@@ -15,7 +15,7 @@ from host_study import study_text
 from laboratory import Lab, alone
 from machine_state import changes, state
 
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.kernel.setting import settle, value_of, write
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
@@ -95,7 +95,7 @@ def change_and_end(name: str, new: str, by_guard: bool) -> None:
 _KILLED_WITH_A_SETTING = """
 import os, signal, sys
 from pathlib import Path
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.study import Option

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.host.cpus.placement import place
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.study.load_study import plan_study

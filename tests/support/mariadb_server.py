@@ -16,7 +16,7 @@ from needs import needs
 from servers import free_port, make_certificates
 from session_folder import copy_of
 
-from steelyard.subjects.mariadb.binaries import beside, find_server
+from steelyard.subjects.mariadb.data_directory import beside, find_server
 from steelyard.subjects.servers.account import account_of_servers
 
 _CONTENT = (

@@ -15,7 +15,7 @@ import pymysql
 from laboratory import Lab
 from needs import needs
 
-from steelyard.host.cpus.placement import place
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.subjects import Bench, Server, kind_of

@@ -14,7 +14,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.kernel.uprobes import new_group
 from steelyard.lab.observe.latch_rows_postgres import OTHERS
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
-from steelyard.subjects.postgres.lwlocks import tranche_names
+from steelyard.subjects.postgres.facts import tranche_names
 
 BUILDS = [*filter(None, [embedded_bindir()]), *installed_bindirs()]
 

@@ -9,17 +9,97 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from steelyard.captures.classes import Classes
 from steelyard.captures.entry import Entry
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.selection import WRITES, Selection
 from steelyard.captures.store import Store
+from steelyard.captures.tokens import Dialect, normalised
 from steelyard.study.errors import InputError
-from steelyard.workloads.replay.capture_file import Capture
+from steelyard.workloads.replay.capture_file import Capture, CapturedClass
+
+# each class that is measured needs a histogram of 100 KB per thread of the load engine
+_TEXT_CLASSES_MAX = 64
+_OTHERS = "other statements"
+_NAME_CHARACTERS_MAX = 60
+
+_Takes = Literal["text", "parsed-text", "values"]
+
+
+@dataclass
+class _Class:
+    """values: how many its events have, where they are bound."""
+
+    number: int
+    takes: _Takes
+    sql: str
+    values: int = 0
+    executions: int = 0
+    captured_us: int = 0
+
+
+@dataclass
+class _Classes:
+    """The classes of a capture, numbered as they come; `ranked` orders and merges them."""
+
+    dialect: Dialect
+    _found: dict[tuple[_Takes, str], _Class] = field(default_factory=dict[tuple[_Takes, str], _Class])
+
+    def number(self, entry: Entry) -> int:
+        """The number of the entry's class, which counts it."""
+        takes: _Takes = (
+            "values" if entry.how == "values" else "text" if entry.how == "text" else "parsed-text"
+        )
+        sql = entry.sql if takes == "values" else normalised(entry.sql, self.dialect)
+        found = self._found.get((takes, sql))
+        if found is None:
+            found = _Class(len(self._found), takes, sql, len(entry.values))
+            self._found[takes, sql] = found
+        found.executions += 1
+        found.captured_us += entry.took_us or 0
+        return found.number
+
+    def ranked(self) -> tuple[list[CapturedClass], dict[int, int]]:
+        """The classes, those with most time first, and the final number by the one that they had.
+
+        Texts beyond the 64 with most time are measured together; a prepared text cannot be merged.
+        """
+        ranked = sorted(self._found.values(), key=lambda one: (-one.captured_us, -one.executions, one.sql))
+        texts = [one for one in ranked if one.takes != "values"]
+        merged = {one.number for one in texts[_TEXT_CLASSES_MAX:]}
+        groups: list[Sequence[_Class]] = [[one] for one in ranked if one.number not in merged]
+        for takes in ("text", "parsed-text"):
+            if together := [one for one in ranked if one.number in merged and one.takes == takes]:
+                groups.append(together)
+        names: Counter[str] = Counter()
+        classes = [self._captured(group, names) for group in groups]
+        numbers = {one.number: number for number, group in enumerate(groups) for one in group}
+        return classes, numbers
+
+    def _captured(self, group: Sequence[_Class], names: Counter[str]) -> CapturedClass:
+        first = group[0]
+        sql = first.sql if len(group) == 1 else _OTHERS
+        name = " ".join((normalised(sql, self.dialect) if first.takes == "values" else sql).split())
+        if len(name) > _NAME_CHARACTERS_MAX:
+            name = name[: _NAME_CHARACTERS_MAX - 1].rstrip() + "…"
+        names[name] += 1
+        # the load engine's results have rows called `transaction` of their own
+        if names[name] > 1 or name.startswith("transaction"):
+            name = f"{name} ({names[name]})"
+        return CapturedClass(
+            name=name,
+            sql=sql,
+            takes=first.takes,
+            count=first.values,
+            executions=sum(one.executions for one in group),
+            captured_us=sum(one.captured_us for one in group),
+        )
+
 
 Change = Callable[[Entry], Entry]
 
@@ -50,7 +130,7 @@ def capture(files: Sequence[Path], target: Path, database: str = "", change: Cha
     if len(dialects) > 1:
         raise InputError("the files are of servers of different kinds", "capture them one after another")
     selection = Selection(formats[0].DIALECT)
-    classes = Classes(selection.dialect)
+    classes = _Classes(selection.dialect)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".capture-") as name:
         folder = Path(name)
         store = Store(folder / "entries")
@@ -88,7 +168,7 @@ def _choose(store: Store, selection: Selection, database: str) -> None:
     store.keep(database)
 
 
-def _events(store: Store, selection: Selection, classes: Classes, file: Path) -> list[_Session]:
+def _events(store: Store, selection: Selection, classes: _Classes, file: Path) -> list[_Session]:
     """Writes the events with provisional numbers of their classes; the sessions that have any."""
     found: list[_Session] = []
     with file.open("w", encoding="utf-8") as out:
@@ -105,7 +185,7 @@ def _events(store: Store, selection: Selection, classes: Classes, file: Path) ->
     return found
 
 
-def _lines(entries: Iterator[Entry], classes: Classes, begin_us: int) -> Iterator[tuple[int, int, str]]:
+def _lines(entries: Iterator[Entry], classes: _Classes, begin_us: int) -> Iterator[tuple[int, int, str]]:
     for entry in entries:
         at_us = entry.begin_us - begin_us
         values = list(entry.values) if entry.how == "values" else [entry.sql]
@@ -119,7 +199,7 @@ def _why(selection: Selection) -> str:
 
 
 def _header(
-    sessions: Sequence[_Session], selection: Selection, classes: Classes, source: str
+    sessions: Sequence[_Session], selection: Selection, classes: _Classes, source: str
 ) -> tuple[Capture, Mapping[int, int]]:
     """The header without offsets; final numbers of classes by provisional ones."""
     ranked, numbers = classes.ranked()

@@ -12,7 +12,7 @@ from steelyard.cli.completion import as_json
 
 if TYPE_CHECKING:
     from steelyard.report.terminal.dispatcher import Life
-    from steelyard.subjects.dispatcher.dispatch_tables import DispatchTable
+    from steelyard.subjects.dispatcher.machine import DispatchTable
 
 _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 
@@ -69,7 +69,7 @@ def command(
     steelyard run mine.toml
     """
     from steelyard.study.errors import InputError
-    from steelyard.subjects.dispatcher.dispatch_tables import read_table
+    from steelyard.subjects.dispatcher.machine import read_table
 
     if bursts is not None:
         _print_study(bursts, option, table)

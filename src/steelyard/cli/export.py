@@ -28,7 +28,7 @@ def command(bundle: Path, folder: Path, kind: str, names: tuple[str, ...]) -> No
     from steelyard.bundle.export.stacks import FORMATS, export_stacks
     from steelyard.bundle.export.tables import export
     from steelyard.printable import printable
-    from steelyard.workflow.program_name import opened
+    from steelyard.workflow.complaint import opened
 
     if names and kind in FORMATS:
         raise click.UsageError(f"--table: {kind} is a profile, without tables; leave one of the two out")

@@ -54,7 +54,7 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
     from rich.text import Text
 
     from steelyard.printable import printable
-    from steelyard.workflow.program_name import opened
+    from steelyard.workflow.complaint import opened
 
     found = opened(bundle)
     if query is None:
@@ -110,8 +110,7 @@ def _answer(
     from threading import Timer
 
     from steelyard.host.processes.limits import TimedOut, within
-    from steelyard.workflow.complaint import complain_of
-    from steelyard.workflow.exit_codes import Exit
+    from steelyard.workflow.complaint import Exit, complain_of
 
     # without a folder for what does not fit, which would fill the disk
     connection.execute(f"set memory_limit = '{megabytes}MB'; set temp_directory = ''")

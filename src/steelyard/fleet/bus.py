@@ -13,9 +13,8 @@ from uuid import uuid4
 import dask.config
 from distributed import Client
 
-from steelyard.fleet.beats import SILENCE_S
 from steelyard.fleet.clocks import Offset, offset_of
-from steelyard.fleet.connection import UP, Connection
+from steelyard.fleet.connection import SILENCE_S, UP, Connection
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.errors import InputError

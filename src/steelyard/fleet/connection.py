@@ -3,15 +3,85 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from distributed.security import Security
 
-from steelyard.fleet.certificates import security, texts
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, refuse_open
+
+_CERTIFICATE, _KEY = "certificate.pem", "key.pem"
+_DAYS = 3650
+
+
+def make_certificate(folder: Path) -> None:
+    """Makes the fleet's certificate, unless the folder has one. Raises InputError without openssl."""
+    if (folder / _KEY).exists():
+        return
+    command = [
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+        *("-days", str(_DAYS), "-subj", "/CN=steelyard fleet"),
+        *("-keyout", str(folder / _KEY), "-out", str(folder / _CERTIFICATE)),
+    ]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        raise InputError(
+            "openssl is not installed: it makes the fleet's certificate", "apt-get install -y openssl"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        raise InputError(f"openssl: {error.stderr.decode(errors='replace').strip()}") from None
+    (folder / _KEY).chmod(0o600)
+
+
+def texts(folder: Path, tls: bool = True) -> dict[str, str]:
+    """Certificate and key of the fleet by file name; nothing without tls."""
+    return {name: (folder / name).read_text() for name in (_CERTIFICATE, _KEY)} if tls else {}
+
+
+def security(own: Mapping[str, str]) -> Security:
+    """How a party of the fleet connects with these texts: it trusts this certificate alone, and shows it."""
+    if not own:
+        return Security(require_encryption=False)
+    parties = ("scheduler", "worker", "client")
+    return Security(
+        require_encryption=True,
+        tls_ca_file=own[_CERTIFICATE],
+        **{f"tls_{party}_cert": own[_CERTIFICATE] for party in parties},
+        **{f"tls_{party}_key": own[_KEY] for party in parties},
+    )
+
+
+SILENCE_S = 15.0
+_LOOK_S = 0.5
+
+_heard_s: dict[str, float] = {}
+
+
+def beat(lab: str) -> bool:
+    """The lab of this id is there."""
+    _heard_s[lab] = time.monotonic()
+    return True
+
+
+def end_without(lab: str, end: Callable[[], object], over: threading.Event) -> None:
+    """Calls `end` when the lab has been silent for 15 s, unless the event is set before."""
+    beat(lab)
+
+    def watch() -> None:
+        while not over.wait(_LOOK_S):
+            if time.monotonic() - _heard_s[lab] > SILENCE_S:
+                end()
+                return
+
+    threading.Thread(target=watch, name="silence", daemon=True).start()
+
 
 UP = "start it with: steelyard fleet up HOSTS.toml"
 

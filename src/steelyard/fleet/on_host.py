@@ -20,7 +20,7 @@ from typing import Any
 from distributed import get_worker, secede
 
 from steelyard import __version__
-from steelyard.fleet.beats import beat, end_without
+from steelyard.fleet.connection import beat, end_without
 from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import EngineResult

@@ -2,18 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+import time
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard import __version__
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.check import refuse_unlike, refuse_without_drivers
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
-from steelyard.lab.engines.place import Place
+from steelyard.lab.engines.process import Place
 from steelyard.lab.engines.registry import LoadFailed
+from steelyard.study.errors import InputError
 from steelyard.study.fleet import Fleet
+
+_PART_BYTES = 8 << 20
+_PARTS = 4
+# an engine needs about so many files beside one for each client
+_FILES_BESIDE = 64
+_FAR_NS = 1_000_000
+# Maven's own limit and a margin
+_DRIVER_S = 330.0
+
+
+def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
+    """What was found: a table per host, and findings. Raises InputError when a host is not there.
+
+    Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
+    clock, round_trip_ms and megabytes_per_s between the lab and it.
+    """
+    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
+        offsets = bus.offsets()
+        hosts: dict[str, dict[str, Any]] = {}
+        for name in bus.hosts:
+            facts, clock = bus.facts[name], offsets[name]
+            low, high = facts["ports"]
+            hosts[name] = {
+                "version": facts["version"],
+                "cpus": facts["cpus"],
+                "files": facts["files"],
+                "ports": high - low + 1,
+                "offset_ms": clock.offset_ns / 1e6,
+                "bound_ms": clock.bound_ns / 1e6,
+                "round_trip_ms": 2 * clock.bound_ns / 1e6,
+                "megabytes_per_s": _megabytes_per_s(bus, name),
+            }
+    return {
+        "version": __version__,
+        "hosts": hosts,
+        "findings": list(_findings(hosts, fleet.with_role("load"))),
+    }
+
+
+def refuse_unlike(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises InputError where a host has another version of steelyard: it would read the plan otherwise."""
+    unlike = {name: own["version"] for name, own in facts.items() if own["version"] != __version__}
+    if unlike:
+        found = ", ".join(f"{version} on {name}" for name, version in unlike.items())
+        raise InputError(
+            f"hosts of the fleet have another version than this machine ({__version__}): {found}",
+            f"pip install 'steelyard[fleet]=={__version__}' on each host",
+        )
+
+
+def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
+    """Raises InputError, which names the host, where one lacks Java, the engine or a JDBC driver.
+
+    Each host fetches Maven coordinates here, before the first run.
+    """
+    for driver in sorted(drivers):
+        lacks = bus.call("driver", {host: {"driver": driver} for host in bus.hosts}, _DRIVER_S)
+        for host, refusal in lacks.items():
+            if refusal:
+                cause, hint = refusal
+                raise InputError(f"host {host}: {cause}", f"on {host}: {hint}", ("workload", "driver"))
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """What was found, as a table and sentences."""
+    columns = ("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")
+    rows = [
+        (
+            name,
+            str(own["cpus"]),
+            f"{own['offset_ms']:+,.3f} ± {own['bound_ms']:.3f} ms",
+            f"{own['round_trip_ms']:.3f} ms",
+            f"{own['megabytes_per_s']:,.0f} MB/s",
+            f"{own['files']:,}",
+            f"{own['ports']:,}",
+        )
+        for name, own in found["hosts"].items()
+    ]
+    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in (columns, *rows)
+    ]
+    return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
+
+
+def _findings(hosts: Mapping[str, Mapping[str, Any]], loads: Sequence[str]) -> Iterator[str]:
+    """Sentences about what would limit or disturb a study."""
+    for name, own in hosts.items():
+        if own["version"] != __version__:
+            yield f"{name}: version {own['version']}, and {__version__} here: install the same"
+        clients = min(own["files"] - _FILES_BESIDE, own["ports"])
+        if name in loads:
+            yield f"{name}: at most {clients:,} clients ({_limit(own)})"
+        if own["bound_ms"] * 1e6 > _FAR_NS:
+            yield (
+                f"{name}: its start may be off by {own['bound_ms']:.1f} ms: the round trip to it is"
+                f" {own['round_trip_ms']:.1f} ms"
+            )
+    cpus = {hosts[name]["cpus"] for name in loads}
+    if len(cpus) > 1:
+        yield f"load hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
+
+
+def _limit(own: Mapping[str, Any]) -> str:
+    return "open files: ulimit -n" if own["files"] - _FILES_BESIDE < own["ports"] else "local ports"
+
+
+def _megabytes_per_s(bus: Bus, host: str) -> float:
+    """Of bytes from the lab to the host, by the way of commands: encrypted where they are."""
+    part = bytes(_PART_BYTES)
+    bus.call("take", {host: {"part": b""}})
+    began_s = time.monotonic()
+    for _ in range(_PARTS):
+        bus.call("take", {host: {"part": part}})
+    return _PARTS * _PART_BYTES / 1e6 / (time.monotonic() - began_s)
 
 
 @contextmanager

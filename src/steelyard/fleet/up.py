@@ -20,7 +20,7 @@ from typing import Any
 import dask.config
 from distributed import Scheduler
 
-from steelyard.fleet.certificates import make_certificate, security, texts
+from steelyard.fleet.connection import make_certificate, security, texts
 from steelyard.quantities import count
 from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost

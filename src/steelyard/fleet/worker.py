@@ -17,7 +17,7 @@ from typing import Any
 import dask.config
 from distributed import Worker
 
-from steelyard.fleet.certificates import security
+from steelyard.fleet.connection import security
 
 _END_S = 5.0
 # a worker that waits for a load engine must not wake the host's CPUs 40 times a second for figures of its own

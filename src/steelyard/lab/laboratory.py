@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from steelyard.host.cpus.placement import Placement
-from steelyard.lab.engines.place import Place, ThisMachine
+from steelyard.declared_metrics import Declared
+from steelyard.host.cpus.scheduling import Placement
+from steelyard.lab.engines.process import Place, ThisMachine
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.observe.latch_rows_of_monitors import monitored_latches
 from steelyard.lab.run_parts import growth_samples, joined
 from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
@@ -21,6 +22,58 @@ from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
+
+# of a server's hundreds of latches, those with the longest total time of gets, else of waits
+_LATCHES_PER_POINT_MAX = 12
+_RANKED_BY = ("get_ns", "wait_ns", "sleeps", "gets")
+
+
+def _monitored_latches(samples: Columns, phases: Columns, declared: Declared) -> Columns | None:
+    """One row per load point and latch, growth over the measure phase; None where no monitor read latches.
+
+    Monitors read at the edges of phases: the first sample at or after an edge belongs to the edge.
+    """
+    supplied = {
+        (monitor, metric.name): metric.latch
+        for monitor, metrics in declared.items()
+        for metric in metrics
+        if metric.latch
+    }
+    read: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    columns = (samples[name] for name in ("monitor", "entity", "metric", "t_ns", "value"))
+    for monitor, entity, metric, t_ns, value in zip(*columns, strict=True):
+        if counter := supplied.get((monitor, metric)):
+            read.setdefault((entity, counter), []).append((t_ns, value))
+    if not read:
+        return None
+    counters = dict.fromkeys(counter for _, counter in read)
+    rows = Rows("latches")
+    edges = zip(*(phases[name] for name in ("phase", "point", "start_ns", "end_ns")), strict=True)
+    for point, start_ns, end_ns in ((p, a, b) for phase, p, a, b in edges if phase == "measure"):
+        grown = {
+            latch: {name: _growth(read.get((latch, name), []), start_ns, end_ns) for name in counters}
+            for latch in dict.fromkeys(entity for entity, _ in read)
+        }
+        ranked = sorted(grown, key=lambda latch: _rank(grown[latch]), reverse=True)[:_LATCHES_PER_POINT_MAX]
+        for latch in (name for name in ranked if any(grown[name].values())):
+            rows.add(point=point, latch=latch, **grown[latch])
+    return rows.columns()
+
+
+def _rank(grown: Mapping[str, int | None]) -> list[int]:
+    return [grown.get(name) or 0 for name in _RANKED_BY]
+
+
+def _growth(samples: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> int | None:
+    """Growth between the samples at two edges; a counter first seen in between starts at 0.
+
+    None without samples: not available.
+    """
+    if not samples:
+        return None
+    first, last = (bisect_left(samples, (edge, -1.0)) for edge in (start_ns, end_ns))
+    before = samples[first][1] if first < len(samples) and samples[first][0] < end_ns else 0.0
+    return round(samples[min(last, len(samples) - 1)][1] - before)
 
 
 class Progress(Protocol):
@@ -121,7 +174,7 @@ class Laboratory:
         of_data = [("data", text) for text in work.remarks]
         of_server = error_notices(tables, self.kind.error_meanings)
         tables = noticed(tables, (*of_data, *notices, *of_server))
-        latches = monitored_latches(tables["samples"], tables["phases"], declared_of(self.study))
+        latches = _monitored_latches(tables["samples"], tables["phases"], declared_of(self.study))
         return tables | ({"latches": latches} if latches else {})
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.processes.limits import within
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult

@@ -12,10 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from steelyard.study.errors import InputError, nearest
-from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of
+from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of, sql_of
 from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting, Settings
-from steelyard.study.schema_levels import sql_of
 from steelyard.study.study import Factor, Option, Options, Plan, Scope, Slot, Study
 from steelyard.study.validation_errors import explain
 from steelyard.study.workloads.workload import Workload

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.study.errors import InputError
-from steelyard.study.server_options import ignored, options_of, resolved, said
-from steelyard.study.setting_names import SettingNames, folded, names_of
+from steelyard.study.setting_names import SettingNames, folded, ignored, names_of, options_of, resolved, said
 from steelyard.study.source import text_of
 
 _QUOTED = r"'(?:[^'\\]|\\.|'')*'"

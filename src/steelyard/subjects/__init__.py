@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.errors import InputError, nearest

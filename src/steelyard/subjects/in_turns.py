@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from steelyard.host.room import Room, free_room
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import lasting
 from steelyard.study.study import Options, Study
 from steelyard.subjects import kind_of
 from steelyard.subjects.drivers.connection import IN_PROCESS, driven
 from steelyard.subjects.servers.by_address import written
+from steelyard.subjects.servers.room import Room, free_room
 from steelyard.workloads import work_of
 
 # each has background processes of its own

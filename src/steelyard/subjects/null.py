@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 
-from steelyard.host.cpus.placement import pin
+from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.errors import InputError

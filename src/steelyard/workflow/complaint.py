@@ -4,11 +4,52 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import sys
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.printable import LINES, printable
-from steelyard.study.errors import InputError
+from steelyard.study.errors import InputError, typed
+
+if TYPE_CHECKING:
+    from steelyard.bundle.reader import Bundle
+
+
+def program(folder: Path | None = None) -> str:
+    """`steelyard` where that is on the PATH, else this call as it is typed in the folder (default: here)."""
+    if shutil.which("steelyard"):
+        return "steelyard"
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{typed(Path(sys.executable))} -m steelyard.cli"
+    place = os.path.relpath(called, folder)
+    # without a folder a shell looks for it on the path alone
+    return typed(Path(place)) if os.sep in place else f"./{typed(Path(place))}"
+
+
+def opened(path: Path) -> Bundle:
+    """The bundle; damaged runs that it leaves out are listed on standard error. Raises InputError."""
+    from steelyard.bundle.reader import Bundle
+
+    bundle = Bundle(path)
+    for _, text in bundle.inventory.notices:
+        say(f"warning: {path}: {text}")
+    return bundle
+
+
+class Exit(IntEnum):
+    """The outcome of a command."""
+
+    DONE = 0
+    STUDY_FAILED = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 3
+    BOOT_NEEDED = 4
+
 
 _MEMORY = "raise the limits of this shell or container: memory (ulimit -v), processes (ulimit -u)"
 # words in errors of a machine that has no more, and what to do

@@ -9,11 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from steelyard.lab.engines.place import Place, ThisMachine
+from steelyard.lab.engines.process import Place, ThisMachine
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import fleet_of
-from steelyard.subjects.drivers.connection import driven
-from steelyard.subjects.drivers.jars import located
+from steelyard.subjects.drivers.connection import driven, located
 from steelyard.workflow.prepare import PreparedStudy
 
 
@@ -36,9 +35,9 @@ def fleet_up(file: Path, say: Callable[[str], None]) -> None:
 def fleet_check(file: Path, as_json: bool) -> None:
     """Prints what was found of the hosts. Raises InputError when they cannot run a study."""
     fleet = fleet_of(file)
-    check = _of_fleet("check")
-    found = check.checked(fleet, Path(fleet.folder))
-    print(json.dumps(found, indent=2) if as_json else check.text(found))
+    place = _of_fleet("place")
+    found = place.checked(fleet, Path(fleet.folder))
+    print(json.dumps(found, indent=2) if as_json else place.text(found))
 
 
 def _of_fleet(module: str) -> ModuleType:

@@ -32,16 +32,17 @@ from steelyard.study.errors import InputError
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
 from steelyard.study.study import Study
-from steelyard.workflow.attempts import (
+from steelyard.workflow.prepare import PreparedStudy
+from steelyard.workflow.runs import (
     ANEW,
     Attempt,
     attempts_of,
+    machine_facts,
     refuse_changed,
     refuse_other,
     refuse_other_server,
+    runs_of,
 )
-from steelyard.workflow.prepare import PreparedStudy
-from steelyard.workflow.runs import machine_facts, runs_of
 
 
 class Watcher(Progress, Protocol):

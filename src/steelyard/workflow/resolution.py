@@ -13,7 +13,7 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.host.finding import Finding
 from steelyard.study.errors import InputError
-from steelyard.workflow.program_name import program
+from steelyard.workflow.complaint import program
 
 _NAME = "resolution"
 # facts of a study beside those of its machine

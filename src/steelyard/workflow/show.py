@@ -29,9 +29,7 @@ from steelyard.report.page.html import write_report
 from steelyard.report.presented.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.study.errors import InputError, shown, typed
-from steelyard.workflow.complaint import complain
-from steelyard.workflow.exit_codes import Exit
-from steelyard.workflow.program_name import opened, program
+from steelyard.workflow.complaint import Exit, complain, opened, program
 
 _DRAWING_S = 3600.0
 

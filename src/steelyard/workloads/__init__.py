@@ -114,7 +114,7 @@ class Work:
 
 
 WORKLOADS: dict[str, str] = {
-    "lookup": "steelyard.workloads.lookup:lookup",
+    "lookup": "steelyard.workloads.orders:lookup",
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.storm:storm",
     "sql": "steelyard.workloads.sql:sql",

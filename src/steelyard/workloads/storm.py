@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
-from steelyard.workloads.lookup import by_id, item_table
+from steelyard.workloads.orders import by_id, item_table
 
 
 def storm(workload: StatementWorkload) -> Work:

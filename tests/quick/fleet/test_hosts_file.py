@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from steelyard import __version__
-from steelyard.fleet.check import refuse_unlike
 from steelyard.fleet.connection import Connection
+from steelyard.fleet.place import refuse_unlike
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import fleet_of
 from steelyard.study.overrides import adjusted

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from host_study import study_text
 
-from steelyard.host.cpus.placement import Placement
+from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.kernel.setting import value_of, write
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine import host_settings

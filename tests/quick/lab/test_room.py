@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.host.room import Room, free_room
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects.in_turns import room_of_servers, servers_of, why_one_after_another
+from steelyard.subjects.servers.room import Room, free_room
 
 MB = 2**20
 STUDY = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from steelyard.lab.observe.latch_rows_postgres import Tranches
-from steelyard.subjects.postgres.lwlocks import tranche_names
+from steelyard.subjects.postgres.facts import tranche_names
 
 
 def test_sleeps_that_were_missed_are_not_told_as_none() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.recordings.importing import write_published
-from steelyard.workflow.program_name import program
+from steelyard.workflow.complaint import program
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from fleet_hosts import LAB, LOADS, STUDY, Fleet, write_hosts
 from namespaces import network, permitted
 
-from steelyard.fleet.certificates import make_certificate
+from steelyard.fleet.connection import make_certificate
 
 SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
 DASK = [sys.executable, "-m", "distributed.cli.dask_worker"]

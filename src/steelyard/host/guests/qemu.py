@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from steelyard.host.guests.initramfs import FACT, PROBE
+from steelyard.host.guests.kernels import FACT, PROBE
 from steelyard.host.processes.process_mark import with_mark
 from steelyard.study.errors import InputError
 

@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-from steelyard.host.cpus.placement import pin
-from steelyard.host.cpus.scheduling import impose
+from steelyard.host.cpus.scheduling import impose, pin
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import within
-from steelyard.host.processes.parent import end_with
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.host.processes.signals import end_with
 from steelyard.study.host_settings import Schedule
 
 _READY_S = 30.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.cpus.placement import place
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.finding import Finding
 from steelyard.host.processes.confinement import confinement
 from steelyard.lab.doctor.permissions import (
@@ -26,7 +26,7 @@ from steelyard.lab.doctor.permissions import (
 )
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.machine import read_text
-from steelyard.lab.machine.inherited import inherited, limits
+from steelyard.lab.machine.refused_settings import inherited, limits
 from steelyard.quantities import listed
 from steelyard.subjects import kinds
 from steelyard.subjects.servers.account import NAME

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.processes.parent import end_with
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint
+from steelyard.host.processes.signals import end_with
 
 _NOT_STARTED = 127
 _REAP_MS = 1000.0

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.processes.parent import adopt_orphans, end_with
+from steelyard.host.processes.signals import adopt_orphans, end_with
 from steelyard.lab.engines.instances import Instance, Instances, end_descendants
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult

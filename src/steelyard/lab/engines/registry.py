@@ -90,7 +90,7 @@ ENGINES: dict[str, Engine] = {
     "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores further_scores")),
     # the load engine and the kernel probes run in the guest
     "guest": Engine(
-        "steelyard.lab.engines.guests:run",
+        "steelyard.lab.within_guest:run",
         _LOAD_TABLES,
         optional=_names("profile locks scheduling"),
         facts=_LOAD_FACTS,

@@ -14,8 +14,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from steelyard.host.cpus.control_group import ControlGroup, dissolve
-from steelyard.host.cpus.placement import Placement
-from steelyard.host.cpus.scheduling import NotTaken, impose, misfits, tasks
+from steelyard.host.cpus.scheduling import NotTaken, Placement, impose, misfits, tasks
 from steelyard.host.kernel.setting import Saved, hold, put_back, settle, value_of, values_of
 from steelyard.host.kernel.uprobes import new_group, take_away
 from steelyard.host.processes.cpu_hogs import Hogs

@@ -18,10 +18,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from steelyard.host.cpus.control_group import ControlGroup
-from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of
+from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of, shown
 from steelyard.host.finding import privileged
 from steelyard.host.kernel.setting import value_of
 from steelyard.host.processes.guard import Guard
+from steelyard.lab.environment.machine import virtualization_facts
 from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.kernel_files import without_effect
@@ -216,3 +217,24 @@ def autogroup() -> bool:
 def _named(refusal: Refusal, settings: Settings) -> str:
     hint = f" (hint: {refusal.hint})" if refusal.hint else ""
     return f"{refusal.setting} = {settings[refusal.setting]}: {refusal.why}{hint}"
+
+
+def limits(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Iterator[str]:
+    """What slows all that is measured: `nice 19`, `CPUs 0 of 2`, `a CPU limit of 0.6 CPUs ...`."""
+    own = schedule_of(os.getpid())
+    if own.policy != "other":
+        yield f"the scheduling policy {own.policy}"
+    if own.nice:
+        yield f"nice {own.nice}"
+    if len(own.cpus or ()) < (cpus := os.cpu_count() or 1):
+        yield f"CPUs {shown(own.cpus)} of {cpus}"
+    groups = virtualization_facts(proc, sys)
+    if (limit := groups["cgroup_cpus_limit"]) is not None:
+        yield f"a CPU limit of {limit:g} CPUs (control group)"
+    if (limit := groups["cgroup_memory_limit_bytes"]) is not None:
+        yield f"a memory limit of {limit / 1024**3:.3g} GiB (control group)"
+
+
+def inherited() -> list[str]:
+    """The limits, and that sessions are scheduled as groups."""
+    return [*limits(), *["autogroups: nice counts only within a session"] * autogroup()]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import _core
-from steelyard.host.kernel.tracefs import mount_tracefs, with_cause
+from steelyard.host.kernel.uprobes import mount_tracefs, with_cause
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, Rows, check, decoded
 from steelyard.run_tables.schema import BY_NAME

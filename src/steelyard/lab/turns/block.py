@@ -31,10 +31,9 @@ from steelyard.lab.run_parts import (
     root_processes,
     target_of,
 )
-from steelyard.lab.turns.lane import Lane
+from steelyard.lab.turns.lane import Course, Lane, turn_ms
 from steelyard.lab.turns.own_time import own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
-from steelyard.lab.turns.settling import Course, turn_ms
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.study import Plan, Slot
 from steelyard.subjects import Load, SharedSubject, started

@@ -3,19 +3,76 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from queue import SimpleQueue
+from random import Random
 from typing import Any
 
-from steelyard.lab.engines.place import RunningEngine
+import numpy as np
+
+from steelyard.lab.engines.process import RunningEngine
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.laboratory import Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.turns.own_time import Turn
-from steelyard.lab.turns.settling import Course
 from steelyard.study.study import Slot
 from steelyard.subjects import Load
+
+# without a turn to learn from
+_SETTLE_MS_MIN = 5.0
+_TRANSACTIONS_MIN = 5
+
+
+@dataclass
+class Course:
+    """The warm-up's turns of one option, of length_ms each.
+
+    profiles: of each turn, transactions that began in each of equal parts of it. sum_ms, squares_ms2: of all
+    transactions, latencies and their squares.
+    """
+
+    length_ms: float
+    profiles: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
+    sum_ms: float = 0.0
+    squares_ms2: float = 0.0
+
+    @property
+    def under_way_ms(self) -> float:
+        """Mean length of the transaction that a client is in at a random moment.
+
+        Its time is shared out by length, so long transactions weigh more: sum of squares by sum (Cox 1962,
+        "Renewal Theory", section 5.2). The length itself where all are equally long.
+        """
+        return self.squares_ms2 / self.sum_ms if self.sum_ms else 0.0
+
+    @property
+    def settle_ms(self) -> float:
+        """The head to leave out, at most half of a turn.
+
+        By the marginal standard error rule of White (1997), "An effective truncation heuristic for bias
+        reduction in simulation output", applied to the mean course of the turns: it leaves out what makes
+        the standard error of the mean of the rest smallest. A first turn follows on the start of a server
+        and is left out where there are others.
+        """
+        if not self.profiles:
+            return _SETTLE_MS_MIN
+        course = np.asarray(self.profiles[1:] or self.profiles, np.float64).mean(0)
+        parts = len(course)
+        errors = [float(np.var(course[head:])) / (parts - head) for head in range(parts // 2 + 1)]
+        return max(_SETTLE_MS_MIN, int(np.argmin(errors)) * self.length_ms / parts)
+
+    def head_ms(self, settle_ms: float, chance: Random) -> float:
+        """What is left out of one turn: what settles, and a random part of a transaction."""
+        return max(settle_ms, self.under_way_ms / 2) + chance.random() * self.under_way_ms
+
+
+def turn_ms(courses: Iterable[Course], planned_ms: float, measure_ms: float) -> float:
+    """How long turns are: as planned, longer for long transactions, at most half of what is measured."""
+    under_way_ms = max(course.under_way_ms for course in courses)
+    return max(planned_ms, min(_TRANSACTIONS_MIN * under_way_ms, measure_ms / 2))
+
 
 _LAST_WORDS_S = 5.0
 _ENDED: Mapping[str, Any] = {"event": "ended"}

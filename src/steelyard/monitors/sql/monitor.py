@@ -2,14 +2,126 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
+import psycopg
+import pymysql
+
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.session import ROWS_MAX, QueryFailed, Rows, Session
-from steelyard.monitors.sql.growth import Growth
+from steelyard.monitors.mariadb import counters as mariadb
+from steelyard.monitors.postgres import connection as postgres
+from steelyard.monitors.session import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session
 from steelyard.monitors.sql.queries import Query, metric_name
-from steelyard.monitors.sql.sessions import session_of
+
+# of this statement alone: a proxy gives the session to others as well
+_OF_STATEMENT = f"set statement max_statement_time = {LIMIT_S}, tx_read_only = 1 for "
+
+
+def _session_of(target: Target) -> Session:
+    """A new connection to the server under load. Raises Unavailable."""
+    if target.driver is not None:
+        return target.driver.session()
+    if target.dsn.startswith("mysql://"):
+        return _MariaDB(target)
+    if target.dsn and not target.dsn.startswith("unix://"):
+        return _Postgres(target)
+    raise Unavailable("the subject has no address for SQL")
+
+
+class _Postgres:
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        # with a time limit of LIMIT_S
+        self._connection = postgres.connect(target)
+        self._connection.leave_statements_alone()
+
+    def query(self, sql: str) -> Rows:
+        try:
+            cursor = self._connection.read(sql.encode(), given=True)
+            if cursor.description is None:
+                raise QueryFailed("it returns no rows: write a select")
+            names = [column.name for column in cursor.description]
+            return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
+        except psycopg.Error as error:
+            text = postgres.message_of(error)
+            if self._connection.broken or self._connection.closed:
+                raise Unavailable(f"the server stopped answering: {text}") from error
+            raise QueryFailed(text) from error
+
+    def close(self) -> None:
+        postgres.disconnect(self._connection, self._target)
+
+
+class _MariaDB:
+    def __init__(self, target: Target) -> None:
+        try:
+            self._connection = mariadb.connect(target.dsn)
+        except pymysql.MySQLError as error:
+            raise Unavailable(f"cannot connect: {mariadb.message_of(error)}") from error
+
+    def query(self, sql: str) -> Rows:
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(_OF_STATEMENT + sql)
+                if not cursor.description:
+                    raise QueryFailed("it returns no rows: write a select")
+                names = [str(column[0]) for column in cursor.description]
+                return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
+        except pymysql.MySQLError as error:
+            text = mariadb.message_of(error)
+            if not self._connection.open:
+                raise Unavailable(f"the server stopped answering: {text}") from error
+            raise QueryFailed(text) from error
+
+    def close(self) -> None:
+        with suppress(pymysql.MySQLError):
+            self._connection.close()
+
+
+_Key = tuple[str, str]
+"""Series and column."""
+
+
+class Growth:
+    """Follows the counters of one query."""
+
+    def __init__(self) -> None:
+        self._last: dict[_Key, float] = {}
+        self._added: dict[_Key, float] = {}
+        self._unknown: set[_Key] = set()
+        self._falls: Counter[str] = Counter()
+
+    def value(self, key: _Key, read: float | None) -> float | None:
+        """The counter's value now: as read, until it falls; then it goes on from where it was.
+
+        None, where the server gives NULL: not known. A counter that was NULL before starts at 0, as what it
+        counted before is unknown.
+        """
+        if read is None:
+            if key not in self._last:
+                self._unknown.add(key)
+            return None
+        if key in self._unknown:
+            self._unknown.discard(key)
+            self._added[key] = -read
+        before = self._last.get(key, read)
+        if read < before:
+            self._falls[key[1]] += 1
+            self._added[key] = self._added.get(key, 0.0) + before - read
+        self._last[key] = read
+        return read + self._added.get(key, 0.0)
+
+    def remarks(self) -> Iterator[str]:
+        """One sentence per column that fell."""
+        for column, falls in self._falls.items():
+            yield (
+                f"{column} fell in {falls} {'reading' if falls == 1 else 'readings'} (a restart, a reset, or"
+                " entries that were evicted): what it counted meanwhile is missing from its rate"
+            )
+
 
 _NO_NAME = "NULL"
 
@@ -41,7 +153,7 @@ class QueryMonitor:
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable."""
-        self._session = session_of(target)
+        self._session = _session_of(target)
 
     def read(self) -> Iterable[Sample]:
         """One sample per column and row; none where the query failed. Raises Unavailable."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
-from steelyard.host.processes.other_studies import labs_of
+from steelyard.host.processes.process_mark import labs_of
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import ProcFile, parents_in, parse_stat, reason, shared_budget, tasks_of
 from steelyard.monitors.system.task import Thread

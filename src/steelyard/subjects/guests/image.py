@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from steelyard.host.guests.initramfs import SCRATCH
+from steelyard.host.guests.kernels import SCRATCH
 from steelyard.host.guests.qemu import program
 from steelyard.subjects import SubjectFailed
 

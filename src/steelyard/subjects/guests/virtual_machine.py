@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.host.guests.initramfs import SCRATCH, initramfs
-from steelyard.host.guests.kernels import Kernel, check_kernel, find_kernel
+from steelyard.host.guests.kernels import SCRATCH, Kernel, check_kernel, find_kernel, initramfs
 from steelyard.host.guests.qemu import (
     Acceleration,
     Guest,

@@ -18,20 +18,21 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
-from steelyard.subjects.drivers.connection import by_own_driver
-from steelyard.subjects.drivers.jars import NATIVE_ACCESS
+from steelyard.subjects.drivers.connection import NATIVE_ACCESS, by_own_driver
 from steelyard.subjects.mariadb import network
-from steelyard.subjects.mariadb.binaries import beside, find_server, version_of
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import (
     FOOTPRINT,
     admit,
     apply_schema,
+    beside,
     check_directory,
+    find_server,
     load,
     load_file,
     load_statements,
     make_directory,
+    version_of,
 )
 from steelyard.subjects.mariadb.facts import LEFT_SQL, WROTE, continuity, number, sources_of
 from steelyard.subjects.mariadb.session import (

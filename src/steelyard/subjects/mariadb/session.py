@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import pymysql
 
 from steelyard.study.key_types import Setting, Settings
-from steelyard.study.server_options import options_of
-from steelyard.study.setting_names import folded, is_plain
+from steelyard.study.setting_names import folded, is_plain, options_of
 from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
 from steelyard.subjects.servers.identity import FILE, Identity

@@ -20,8 +20,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
-from steelyard.subjects.postgres.facts import LEFT_SQL, continuity, facts_of, number
-from steelyard.subjects.postgres.lwlocks import tranche_names
+from steelyard.subjects.postgres.facts import LEFT_SQL, continuity, facts_of, number, tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
 

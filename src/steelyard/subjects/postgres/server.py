@@ -15,8 +15,7 @@ from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject
-from steelyard.subjects.drivers.connection import by_own_driver
-from steelyard.subjects.drivers.jars import UNIX_SOCKETS
+from steelyard.subjects.drivers.connection import UNIX_SOCKETS, by_own_driver
 from steelyard.subjects.postgres import session, workload_tables
 from steelyard.subjects.postgres.binaries import (
     find_bindir,
@@ -47,8 +46,8 @@ from steelyard.subjects.postgres.facts import (
     fatal,
     number,
     sessions,
+    tranche_names,
 )
-from steelyard.subjects.postgres.lwlocks import tranche_names
 from steelyard.subjects.postgres.pooler import POOLER, PREFIX, Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.servers.by_address import check_foreign

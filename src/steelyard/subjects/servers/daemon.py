@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from steelyard.host.cpus.placement import pin
+from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.confinement import confined
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import TimedOut, within

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from steelyard.host.processes.parent import end_with
+from steelyard.host.processes.signals import end_with
 from steelyard.study.errors import InputError
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.account import Account

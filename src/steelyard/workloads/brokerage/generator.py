@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from steelyard.workloads.brokerage.fees import rates_of
 from steelyard.workloads.brokerage.market_data import MARKET_TABLES, tax_id
+from steelyard.workloads.brokerage.orders import rates_of
 from steelyard.workloads.brokerage.past import past_of
 from steelyard.workloads.brokerage.scale import (
     Scale,

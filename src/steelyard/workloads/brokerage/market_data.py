@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
 
-from steelyard.workloads.brokerage.fees import RANGES, charge_cents, rate_millionths, rate_of
+from steelyard.workloads.brokerage.orders import RANGES, charge_cents, rate_millionths, rate_of
 from steelyard.workloads.brokerage.past import FIRST_DAY
 from steelyard.workloads.brokerage.scale import (
     INDUSTRIES,

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.workloads.brokerage.fees import charge_cents, rate_of, tax_cents
-from steelyard.workloads.brokerage.orders import Integers, Orders, orders_of
+from steelyard.workloads.brokerage.orders import Integers, Orders, charge_cents, orders_of, rate_of, tax_cents
 from steelyard.workloads.brokerage.scale import (
     QUANTITIES,
     Scale,

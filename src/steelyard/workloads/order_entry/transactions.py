@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted
-from steelyard.workloads.order_entry.new_order import new_order, new_order_statements
-from steelyard.workloads.order_entry.schema import DISTRICTS
-from steelyard.workloads.order_entry.steps import (
+from steelyard.workloads.order_entry.new_order import (
     CUSTOMER_STATEMENTS,
     customer,
+    new_order,
+    new_order_statements,
     other_warehouse,
     own_district,
     place,
     warehouse,
 )
+from steelyard.workloads.order_entry.schema import DISTRICTS
 from steelyard.workloads.steps import (
     BEGIN,
     COMMIT,
