@@ -11,7 +11,7 @@ from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
 from steelyard.monitors.sql.queries import shipped
-from steelyard.recordings import probes
+from steelyard.recordings.described import probes
 from steelyard.recordings.model import TableRecording
 from steelyard.recordings.registry import known_formats
 from steelyard.recordings.schedule import EXAMPLE, Schedule

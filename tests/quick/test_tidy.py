@@ -130,14 +130,14 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks histograms mean model packed rows samples
-        probes source
-        described report rulers schedule
-        captures columns events lines placed tables text_columns
+        cells clocks histograms model packed samples
+        source
+        report schedule
+        captures columns events lines placed tables
         formats
-        derived_study filing merge notices readings registry
+        filing merge notices registry
         runs table_files tables_of_run
-        assemble
+        assemble described
         write
         importing
         listing

@@ -1,8 +1,9 @@
-"""From runs to a recording: the study that they answer, and the tables of each run."""
+"""From runs to a recording: the study that they answer, derived from them, and the tables of each run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import tomli_w
@@ -10,52 +11,62 @@ import tomli_w
 from steelyard.declared_metrics import DeclaredMetric, as_json
 from steelyard.quantities import count
 from steelyard.recordings import RecordedRun, Recording
-from steelyard.recordings.derived_study import derived_study
+from steelyard.recordings.cells import slug
 from steelyard.recordings.merge import merged
 from steelyard.recordings.notices import add_notices
 from steelyard.recordings.placed import PlacedRun
-from steelyard.recordings.report import Report
-from steelyard.recordings.rulers import slug
+from steelyard.recordings.report import Figure, Report
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
 from steelyard.recordings.tables_of_run import tables_of_run
+from steelyard.study.errors import InputError
+
+_NO_CLIENTS = {"client": "server", "clients": "servers"}
+# what a recording without counted work is about, the first that all runs have
+_MAIN = ("throughput", "nopm", "bops", "tpmc", "tps_of_progress")
+_FIGURES_MAX = 60
+_CHARTS_MAX = 8
+# several tools show the CPUs of one machine: the first of these is drawn
+_CPU_TOOLS = ("system/mpstat", "system/vmstat", "system/sar", "system/iostat")
+# names of the same shares in each of them
+_OF_CPU = {f"{name}_percent" for name in ("us", "sy", "wa", "usr", "nice", "sys", "user", "system", "iowait")}
 
 
 def assembled(
     runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str], unread: Mapping[str, Skipped]
 ) -> Recording:
     """The recording. files: SHA-256 by name, kept among the facts. Raises InputError."""
-    pooled = [_pooled(run) for run in runs]
+    pooled = [
+        PlacedRun(run.option, run.block, [(n, [_best(r)]) for n, r in run.points], _by_format(run.others))
+        for run in runs
+    ]
     add_notices(pooled, unread)
     if schedule.source:
         for run in pooled:
             run.reports[0].notices.append(("recording", f"a recording: {schedule.source}"))
     clients = sorted({n or 1 for run in pooled for n, _ in run.points})
     tables = [
-        RecordedRun(run.option, run.block, tables_of_run(run, clients), _started(run)) for run in pooled
+        RecordedRun(
+            run.option, run.block, tables_of_run(run, clients), run.began.isoformat() if run.began else ""
+        )
+        for run in pooled
     ]
-    return Recording(
-        tomli_w.dumps(derived_study(pooled, schedule, clients)), _environment(pooled, schedule, files), tables
-    )
+    study = tomli_w.dumps(_study(pooled, schedule, clients))
+    return Recording(study, _environment(pooled, schedule, files), tables)
 
 
-def _pooled(run: PlacedRun) -> PlacedRun:
-    """One report per load point and format; where two counted the same work, that with more detail counts."""
-    points = [(n, [_best(reports)]) for n, reports in run.points]
-    by_format: dict[str, list[Report]] = {}
-    for report in run.others:
-        by_format.setdefault(report.format, []).append(report)
-    return PlacedRun(run.option, run.block, points, [merged(found) for found in by_format.values()])
+def _by_format(reports: Sequence[Report]) -> list[Report]:
+    """One report per format."""
+    found: dict[str, list[Report]] = {}
+    for report in reports:
+        found.setdefault(report.format, []).append(report)
+    return [merged(several) for several in found.values()]
 
 
 def _best(reports: Sequence[Report]) -> Report:
-    by_format: dict[str, list[Report]] = {}
-    for report in reports:
-        by_format.setdefault(report.format, []).append(report)
-    several = [merged(found) for found in by_format.values()]
-    several.sort(key=lambda r: -(r.work.detail if r.work else 0))
-    best = several[0]
-    for other in several[1:]:
+    """Of several formats that counted the same work, that with more detail counts."""
+    best, *others = sorted(_by_format(reports), key=lambda r: -(r.work.detail if r.work else 0))
+    for other in others:
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}
@@ -65,16 +76,12 @@ def _best(reports: Sequence[Report]) -> Report:
     return best
 
 
-def _started(run: PlacedRun) -> str:
-    return run.began.isoformat() if run.began else ""
-
-
 def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str]) -> dict[str, Any]:
     servers: dict[str, Any] = {}
     for run in runs:
         facts = {name: text for report in run.reports for name, text in report.facts.items()}
         said = schedule.options[run.option].version if run.option in schedule.options else ""
-        version = said or facts.get("Server Version") or facts.get("DBMS Version") or _NO_VERSION
+        version = said or facts.get("Server Version") or facts.get("DBMS Version") or "not in the files"
         servers.setdefault(run.option, {"version": version, "origin": "recording", "set": facts})
     formats = sorted({report.format for run in runs for report in run.reports if report.format})
     return {
@@ -85,41 +92,108 @@ def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[s
             "files": dict(files),
         },
         "servers": servers,
-        "metrics": {name: as_json(found) for name, found in _charted(runs).items()},
+        "metrics": {name: as_json(list(found.values())) for name, found in _charted(runs).items() if found},
     }
 
 
-def _charted(runs: Sequence[PlacedRun]) -> dict[str, list[DeclaredMetric]]:
+def _charted(runs: Sequence[PlacedRun]) -> dict[str, dict[tuple[str, str], DeclaredMetric]]:
     """The readings that are worth a chart: shares of the machine's CPUs, and amounts that have a limit."""
     found: dict[str, dict[tuple[str, str], DeclaredMetric]] = {}
-    seen = {report.format for run in runs for report in run.reports}
+    reports = [report for run in runs for report in run.reports]
+    seen = {report.format for report in reports}
     tool = next((name for name in _CPU_TOOLS if name in seen), "")
-    for run in runs:
-        for report in run.reports:
-            names = {(entity, slug(metric)) for entity, metric in report.samples.series}
-            limited = {(e, m.removesuffix("_limit")) for e, m in names if m.endswith("_limit")}
-            of_cpu = {(e, m) for e, m in names if e == "cpu all" and m in _OF_CPU and report.format == tool}
-            at = found.setdefault(report.format.replace("/", "-"), {})
-            for entity, metric in sorted((limited & names) | of_cpu):
-                if len(at) < _CHARTS_MAX:
-                    has = (entity, metric) in limited
-                    at[entity, metric] = DeclaredMetric(
-                        metric,
-                        entity,
-                        f"As {report.format} printed it",
-                        chart=entity,
-                        group="recorded",
-                        limit=has,
-                        fills=has,
-                        # shares of the CPUs' time
-                        of_interval=not has,
-                    )
-    return {monitor: list(metrics.values()) for monitor, metrics in found.items() if metrics}
+    for report in reports:
+        names = {(entity, slug(metric)) for entity, metric in report.samples.series}
+        limited = {(e, m.removesuffix("_limit")) for e, m in names if m.endswith("_limit")} & names
+        of_cpu = {(e, m) for e, m in names if e == "cpu all" and m in _OF_CPU and report.format == tool}
+        at = found.setdefault(report.format.replace("/", "-"), {})
+        for entity, metric in sorted(limited | of_cpu):
+            if len(at) < _CHARTS_MAX:
+                has = (entity, metric) in limited
+                # without a limit: shares of the CPUs' time
+                at[entity, metric] = DeclaredMetric(
+                    metric,
+                    entity,
+                    f"As {report.format} printed it",
+                    chart=entity,
+                    group="recorded",
+                    limit=has,
+                    fills=has,
+                    of_interval=not has,
+                )
+    return found
 
 
-_NO_VERSION = "not in the files"
-_CHARTS_MAX = 8
-# several tools show the CPUs of one machine: the first of these is drawn
-_CPU_TOOLS = ("system/mpstat", "system/vmstat", "system/sar", "system/iostat")
-# names of the same shares in each of them
-_OF_CPU = {f"{name}_percent" for name in ("us", "sy", "wa", "usr", "nice", "sys", "user", "system", "iowait")}
+def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]) -> dict[str, Any]:
+    """Keys of a study file of kind `recording`. Raises InputError for a figure in two units."""
+    labels = list(dict.fromkeys(run.option for run in runs))
+    figures = list(_common_figures(runs).values())[:_FIGURES_MAX]
+    known = any(n for run in runs for n, _ in run.points)
+    words = schedule.workload.model_dump(exclude_none=True)
+    workload: dict[str, Any] = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
+    workload["figures"] = {f.name: {"unit": f.unit or "1", "better": f.better} for f in figures}
+    if not all(any(report.work and report.work.foots for report in run.reports) for run in runs):
+        of_runs = [{f.name for report in run.reports for f in report.figures} for run in runs]
+        names = [f.name for f in figures if f.better != "neither" and all(f.name in of for of in of_runs)]
+        if names:
+            workload["main_figure"] = next((name for name in _MAIN if name in names), names[0])
+    question = f"Which of {', '.join(labels)[:800]} is best, as recorded?"
+    if len(labels) == 1:
+        question = f"What does the recording of {labels[0]} show?"
+    study: dict[str, Any] = {
+        "name": schedule.name,
+        "question": schedule.question or question,
+        "subject": {"kind": "recording"},
+        "workload": workload,
+        **_factors(labels, schedule.factors),
+        "plan": {
+            "clients": list(clients) or [1],
+            "warm_up_s": 0,
+            "cool_down_s": 0,
+            "blocks": max(run.block for run in runs),
+            "smallest_effect_percent": schedule.smallest_effect_percent,
+        },
+    }
+    if schedule.baseline:
+        study["plan"]["baseline"] = schedule.baseline
+    return study
+
+
+def _factors(labels: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
+    """One factor per part of the labels where all have as many parts, else one of all labels.
+
+    given: their names. Raises InputError where there are not as many.
+    """
+    parts = [tuple(label.split("_")) for label in labels]
+    if len(set(map(len, parts))) > 1 or any(len(code) > 24 for part in parts for code in part):
+        parts = [(label.replace("_", "-")[:24],) for label in labels]
+    number = len(parts[0])
+    if given and len(given) != number:
+        raise InputError(f"{len(given)} names of factors, but the options' codes have {number} parts")
+    names = list(given) or (["server"] if number == 1 else [f"part_{i}" for i in range(1, number + 1)])
+    levels = {name: dict.fromkeys(codes) for name, codes in zip(names, zip(*parts, strict=True), strict=True)}
+    study: dict[str, Any] = {
+        "factors": {
+            name: {"scope": "server", "setting": name, "levels": {code: code for code in codes}}
+            for name, codes in levels.items()
+        }
+    }
+    # combinations of levels that no option has
+    have = set(parts)
+    if absent := [codes for codes in product(*levels.values()) if codes not in have]:
+        study["exclude"] = [dict(zip(names, codes, strict=True)) for codes in absent]
+    return study
+
+
+def _common_figures(runs: Sequence[PlacedRun]) -> dict[str, Figure]:
+    """Figures of any run by name, each in one unit; in the order of the files."""
+    found: dict[str, Figure] = {}
+    for report in (report for run in runs for report in run.reports):
+        for figure in report.figures:
+            known = found.setdefault(figure.name, figure)
+            if known.unit != figure.unit:
+                raise InputError(
+                    f"{report.place}: {figure.name} is in {figure.unit or 'no unit'} here, in"
+                    f" {known.unit or 'no unit'} elsewhere"
+                )
+    return found

@@ -99,3 +99,8 @@ def has_decimal_commas(head: str) -> bool:
     """Whether a text writes 12,5 for 12.5: such cells occur, and none with a decimal point."""
     points, commas = (rf"(?<!\S)\d+{mark}\d+(?!\S)" for mark in (r"\.", ","))
     return bool(re.search(commas, head)) and not re.search(points, head)
+
+
+def slug(text: str) -> str:
+    """`Pct Get Miss` -> `pct_get_miss`: a name of a metric or a column."""
+    return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")

@@ -13,7 +13,6 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from steelyard.recordings.cells import number
 from steelyard.recordings.clocks import DAY_S, EPOCH, Clock, day_of, time_of
-from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import BANNER, Source
 
@@ -25,6 +24,24 @@ _ID = re.compile(r"\d+|-")
 _IDS = ("UID", "PID", "TGID", "TID")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
+
+
+class Mean:
+    """value: the mean of all values added; None without any."""
+
+    def __init__(self) -> None:
+        self._sum = 0.0
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        """Adds one value."""
+        self._sum += value
+        self._count += 1
+
+    @property
+    def value(self) -> float | None:
+        """Their mean."""
+        return self._sum / self._count if self._count else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +74,7 @@ def metric(column: str) -> str:
 def sysstat(columns: Sequence[str], names: Collection[str], of: str = "host") -> Heading:
     """Columns of a tool of sysstat. names: those that name what a row is of."""
     places = list(enumerate(columns))
-    free = columns[-1] == "Command"
+    free = "Command" in columns[-1:]
     texts = {*names, *_IDS, "USER", "CPU", "Command"}
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
@@ -238,7 +255,7 @@ class _Readings:
                 self.origin_s = before
         shown_s = float(self.number - self.left_out) if at_s is None else at_s - self.origin_s
         self.last_s = max(self.last_s, shown_s)
-        self.report.samples.add_row(shown_s, thing, list(values), list(values.values()))
+        self.report.samples.add_row(shown_s, thing, values)
         idle = [values[name] for name in _IDLE if name in values]
         for figure, things in self.tool.busy.items():
             if idle and foots and re.fullmatch(things, thing):

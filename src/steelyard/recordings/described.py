@@ -8,55 +8,100 @@ rates are known, the file gives the length of a load point.
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from steelyard.recordings import RecordedRun, Recording
-from steelyard.recordings.model import Claims, LatchTable, TableRecording, read_recording
-from steelyard.recordings.probes import locks, profile
-from steelyard.recordings.rows import Row, rows_of
-from steelyard.run_tables.rows import Columns, Rows, SchemaError, check
-from steelyard.run_tables.schema import BY_NAME
-from steelyard.study.errors import InputError
+from steelyard.recordings.cells import exact
+from steelyard.recordings.model import Claims, LatchTable, ProbeTables, TableRecording, read_recording
+from steelyard.recordings.placed import PlacedRun
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.tables_of_run import tables_of_run
+from steelyard.study.errors import InputError, brief, nearest
 from steelyard.study.load_study import plan_study
+from steelyard.study.source import text_of
 from steelyard.study.study import Option, Study
 
+_BYTES_MAX = 64 << 20
 _TO_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
-_SLOWEST_PER_S = 1e-9
+_SLOWEST_PER_S, _LONGEST_S = 1e-9, 1e9
 
 
 def read(file: Path) -> Recording:
-    """The recording that a TOML file describes. Raises InputError."""
-    return recording_of(read_recording(file), file)
-
-
-def recording_of(recording: TableRecording, file: Path) -> Recording:
-    """The recording of tables in the folder of a file. Raises InputError."""
+    """The recording that a TOML file describes, of tables in its folder. Raises InputError."""
+    recording = read_recording(file)
     version = recording.server.version
     # one server alone: its label is made from its version
-    alone = {"server": {"scope": "server", "levels": {_code(version): version}}}
+    code = re.sub(r"[^A-Za-z0-9.+-]+", "-", version)[:24].strip("-") or "server"
+    alone = {"server": {"scope": "server", "levels": {code: version}}}
     text = tomli_w.dumps({"factors": alone, **recording.study})
     study, found = plan_study(text, f"{file}: study")
     runs = [
-        RecordedRun(option.label, 1, _tables(_Source(file.parent, recording, study, option)))
+        RecordedRun(
+            option.label,
+            1,
+            tables_of_run(_run(_Tables(file.parent, recording, study, option)), study.plan.clients),
+        )
         for option in found
     ]
-    return Recording(text, _environment(recording, found), runs)
-
-
-def _code(version: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", version)[:24].strip("-") or "server"
+    server: dict[str, Any] = {"version": version, "origin": "recording", "set": {}}
+    environment = {
+        **recording.environment,
+        "metrics": {},
+        "recording": {"source": recording.source, "work": recording.work},
+        "servers": {option.label: server for option in found},
+    }
+    return Recording(text, environment, runs)
 
 
 @dataclass(frozen=True)
-class _Source:
+class _Row:
+    """A row of a table. place: file and line, for messages."""
+
+    place: str
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """Raises InputError for an unknown column."""
+        if column not in self.cells:
+            raise InputError(f'{self.place}: no column "{column}"{nearest(column, self.cells)}')
+        return self.cells[column]
+
+    def number(self, column: str) -> float:
+        """Raises InputError for an unknown column, and for a value that is not a number up to 2^53."""
+        text = self.text(column)
+        try:
+            return exact(text)
+        except ValueError:
+            said = f'column "{column}": "{brief(text)}" is not a number up to 2^53'
+            raise InputError(f"{self.place}: {said}") from None
+
+
+def _rows_of(file: Path) -> list[_Row]:
+    """Rows of a CSV file whose first line names the columns. Raises InputError."""
+    try:
+        reader = csv.reader(text_of(file, _BYTES_MAX).splitlines(), strict=True)
+        columns = next(reader, list[str]())
+        rows = [(f"{file}:{reader.line_num}", cells) for cells in reader if cells]
+    except FileNotFoundError:
+        raise InputError(f"{file}: cannot be read: no such file") from None
+    except csv.Error as error:
+        raise InputError(f"{file}: not CSV: {error}") from None
+    for place, cells in rows:
+        if len(cells) != len(columns):
+            raise InputError(f"{place}: {len(cells)} cells, but the table has {len(columns)} columns")
+    return [_Row(place, dict(zip(columns, cells, strict=True))) for place, cells in rows]
+
+
+@dataclass(frozen=True)
+class _Tables:
     """The tables in a folder, and the option whose rows are read."""
 
     folder: Path
@@ -64,100 +109,101 @@ class _Source:
     study: Study
     option: Option
 
-    def rows(self, name: str) -> list[Row]:
+    def rows(self, name: str) -> list[_Row]:
         """Rows of the recording, and of the option where its factors are columns."""
-        rows = rows_of(self.folder / name)
+        rows = _rows_of(self.folder / name)
         wanted = dict(self.recording.throughput.where)
         for factor, code in self.option.levels.items():
             if rows and factor in rows[0].cells:
                 wanted[factor] = str(self.study.factors[factor].levels[code])
         return [row for row in rows if all(row.text(name) == value for name, value in wanted.items())]
 
-    def point(self, row: Row) -> int:
-        """Number of the load point of a row. Raises InputError for one that is not in the study."""
+    def clients(self, row: _Row) -> int:
+        """Of the load point of a row. Raises InputError for one that is not in the study."""
         clients = int(row.number(self.recording.throughput.clients))
         if clients not in self.study.plan.clients:
             raise InputError(f"{row.place}: {clients} is not in study.plan.clients")
-        return self.study.plan.clients.index(clients)
+        return clients
 
 
-def _environment(recording: TableRecording, found: Sequence[Option]) -> dict[str, Any]:
-    server: dict[str, Any] = {"version": recording.server.version, "origin": "recording", "set": {}}
-    return {
-        **recording.environment,
-        "metrics": {},
-        "recording": {"source": recording.source, "work": recording.work},
-        "servers": {option.label: server for option in found},
-    }
+def _run(tables: _Tables) -> PlacedRun:
+    """One option's run: one load point per row of its throughput."""
+    recording, label = tables.recording, tables.option.label
+    points = _throughput(tables)
+    first = next(iter(points.values()))
+    first.notices.append(("recording", f"a recording: {recording.source}"))
+    if recording.latches and recording.latches.option == label:
+        _latches(tables, recording.latches, points)
+    if recording.probes and recording.probes.option == label:
+        probes(tables, recording.probes, first)
+    if recording.claims:
+        _claims(tables, recording.claims, points)
+    return PlacedRun(label, 1, [(n, [report]) for n, report in points.items()], [])
 
 
-def _tables(source: _Source) -> dict[str, Columns]:
-    """The tables of one option's run: one load point per row of its throughput."""
-    recording = source.recording
-    tables = _throughput(source)
-    if recording.latches is not None and recording.latches.option == source.option.label:
-        tables["latches"] = _latches(source, recording.latches)
-    if (probes := recording.probes) is not None and probes.option == source.option.label:
-        if probes.profile is not None:
-            tables["profile"] = profile(source.rows(probes.profile))
-        if probes.locks is not None:
-            tables["locks"] = locks(source.rows(probes.locks))
-    if recording.claims is not None:
-        tables["claims"] = _claims(source, recording.claims)
-    notices = Rows("notices")
-    notices.add(code="recording", text=f"a recording: {recording.source}")
-    tables["notices"] = notices.columns()
-    for name, columns in tables.items():
-        try:
-            check(BY_NAME[name], columns)
-        except SchemaError as error:
-            raise InputError(f"{source.folder}: {source.option.label}: {error}") from None
-    return tables
-
-
-def _throughput(source: _Source) -> dict[str, Columns]:
-    recording, clients = source.recording, source.study.plan.clients
-    per_s: dict[int, float] = {}
-    for row in source.rows(recording.throughput.file):
-        if (point := source.point(row)) in per_s:
+def _throughput(tables: _Tables) -> dict[int, Report]:
+    """By number of clients, in the order of the study."""
+    found: dict[int, Report] = {}
+    recording, label, clients = tables.recording, tables.option.label, tables.study.plan.clients
+    for row in tables.rows(recording.throughput.file):
+        if (n := tables.clients(row)) in found:
             raise InputError(
-                f"{row.place}: a second row of {source.option.label} with clients = {clients[point]}",
+                f"{row.place}: a second row of {label} with clients = {n}",
                 "does the table have a column for each factor?",
             )
-        per_s[point] = row.number(recording.throughput.per_s)
-    if len(per_s) < len(clients) or min(per_s.values()) < _SLOWEST_PER_S:
+        per_s = row.number(recording.throughput.per_s)
+        work = recording.transactions(n, per_s)
+        if per_s < _SLOWEST_PER_S or work / per_s > _LONGEST_S:
+            raise InputError(f"{row.place}: a throughput of {per_s:g} is too low")
+        found[n] = Report(row.place, seconds=work / per_s, work=Work(work))
+    if len(found) < len(clients):
+        place = tables.folder / recording.throughput.file
         raise InputError(
-            f"{source.folder / recording.throughput.file}: {source.option.label} has"
-            f" {len(per_s)} of the {len(clients)} points in study.plan.clients, or a throughput of 0"
+            f"{place}: {label} has {len(found)} of the {len(clients)} points in study.plan.clients"
         )
-    work = [recording.transactions(n, per_s[i]) for i, n in enumerate(clients)]
-    ends_ns = list(accumulate(round(count / per_s[i] * 1e9) for i, count in enumerate(work)))
-    phases, throughput = Rows("phases"), Rows("throughput")
-    for point, (number, start_ns, end_ns) in enumerate(
-        zip(clients, (0, *ends_ns[:-1]), ends_ns, strict=True)
-    ):
-        phases.add(point=point, clients=number, phase="measure", start_ns=start_ns, end_ns=end_ns)
-        throughput.add(point=point, statement="transaction", count=work[point], errors=0)
-    return {"phases": phases.columns(), "throughput": throughput.columns()}
+    return {n: found[n] for n in clients}
 
 
-def _latches(source: _Source, table: LatchTable) -> Columns:
-    rows = Rows("latches")
-    for row in source.rows(table.file):
+def _latches(tables: _Tables, table: LatchTable, points: Mapping[int, Report]) -> None:
+    for row in tables.rows(table.file):
         counters: dict[str, Any] = {name: int(row.number(name)) for name in _COUNTERS if name in row.cells}
         if "wait_time" in row.cells:
             counters["wait_ns"] = round(row.number("wait_time") * _TO_NS[table.wait_unit])
-        rows.add(point=source.point(row), latch=table.latch, **counters)
-    return rows.columns()
+        points[tables.clients(row)].row("latches", latch=table.latch, **counters)
 
 
-def _claims(source: _Source, table: Claims) -> Columns:
-    rows = Rows("claims")
-    for row in source.rows(table.file):
-        rows.add(
-            point=source.point(row),
+def _claims(tables: _Tables, table: Claims, points: Mapping[int, Report]) -> None:
+    for row in tables.rows(table.file):
+        points[tables.clients(row)].row(
+            "claims",
             figure=row.text("figure"),
             value=row.number("value"),
             decimals=len(row.text("value").partition(".")[2]),
         )
-    return rows.columns()
+
+
+def probes(tables: _Tables, found: ProbeTables, report: Report) -> None:
+    """Tables of kernprof and lockmeter as rows of `profile` and `locks`, as published.
+
+    kernprof: function, samples; TOTAL_SAMPLES, USER (all of user mode) and functions of the kernel.
+    lockmeter: lock, utilisation_pct, contention_pct, hold_mean_us, hold_max_us, wait_mean_us, wait_max_us,
+    wait_cpu_pct, total; a blank cell is not available.
+    """
+    if found.profile:
+        report.ticks({row.text("function"): int(row.number("samples")) for row in tables.rows(found.profile)})
+    # the number of waits is the published share of all acquisitions
+    for row in tables.rows(found.locks) if found.locks else ():
+        lock, total = row.text("lock"), int(row.number("total"))
+        contended = round(total * row.number("contention_pct") / 100)
+        report.lock(
+            lock,
+            "" if lock.startswith("*") else "spinlock",
+            acquisitions=total,
+            contended=contended,
+            wait_total_ns=round(contended * row.number("wait_mean_us") * 1e3),
+            wait_max_ns=round(row.number("wait_max_us") * 1e3),
+            wait_cpu_percent=row.number("wait_cpu_pct"),
+            utilisation_percent=row.number("utilisation_pct") if row.cells.get("utilisation_pct") else None,
+            hold_mean_ns=row.number("hold_mean_us") * 1e3,
+            hold_max_ns=row.number("hold_max_us") * 1e3,
+        )

@@ -105,10 +105,9 @@ def reading(pattern: str, entity: str, once: str = "") -> Rule:
             for name, cell in cells.items()
             if cell not in (None, "NaN") and name not in names
         }
-        (now.timed if "t" in found.groupdict() else now.report.samples).add_row(
-            at_s, named, list(values), list(values.values())
-        )
-        if "t" in found.groupdict():
+        timed = "t" in found.groupdict()
+        (now.timed if timed else now.report.samples).add_row(at_s, named, values)
+        if timed:
             now.numbers["until"] = at_s
 
     return rule(pattern, act, once)

@@ -55,7 +55,7 @@ class Claims(Strict):
 
 
 class ProbeTables(Strict):
-    """Tables of kernprof and lockmeter, of one option: see recordings/probes.py for their columns."""
+    """Tables of kernprof and lockmeter, of one option: see the end of this page for their columns."""
 
     option: str
     """label of the option that was profiled"""

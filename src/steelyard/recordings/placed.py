@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from steelyard.recordings.report import Report
+from steelyard.recordings.report import Facts, Report, earliest
+
+Point = tuple[int | None, list[Report]]
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Filed:
     clients: int | None = None
     began: datetime | None = None
     seconds: float | None = None
-    choices: dict[str, str] = field(default_factory=dict[str, str])
+    choices: Facts = field(default_factory=Facts)
 
 
 @dataclass
@@ -32,22 +34,23 @@ class PlacedRun:
 
     option: str
     block: int
-    points: list[tuple[int | None, list[Report]]]
+    points: list[Point]
     others: list[Report]
 
     @property
     def reports(self) -> list[Report]:
         """All of them."""
-        return [report for _, found in self.points for report in found] + self.others
+        return [*self._of_points, *self.others]
+
+    @property
+    def _of_points(self) -> list[Report]:
+        return [report for _, found in self.points for report in found]
 
     @property
     def began(self) -> datetime | None:
         """When its load points began, else its other reports; None where no report tells it."""
-        of_points = [report for _, found in self.points for report in found]
-        times = [report.began for report in of_points if report.began] or [
-            report.began for report in self.others if report.began
-        ]
-        return min(times, key=lambda at: at.replace(tzinfo=None), default=None)
+        of_points = earliest(report.began for report in self._of_points)
+        return of_points or earliest(report.began for report in self.others)
 
     @property
     def seconds(self) -> float | None:

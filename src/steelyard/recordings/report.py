@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -10,9 +11,13 @@ from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
 
 _DAY_S = 86_400
+_IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
 # a mean is rounded, and its clients begin and end at their own times
 _CLOSED_LOOP_SLACK = 0.02
 Better = Literal["higher", "lower", "neither"]
+Facts = dict[str, str]
+Notices = list[tuple[str, str]]
+Tables = dict[str, list[dict[str, Any]]]
 Pools = Literal["time", "work", "max", "min", "no"]
 
 
@@ -66,9 +71,9 @@ class Report:
     work: Work | None = None
     figures: list[Figure] = field(default_factory=list[Figure])
     samples: Samples = field(default_factory=Samples)
-    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
-    facts: dict[str, str] = field(default_factory=dict[str, str])
-    notices: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    rows: Tables = field(default_factory=Tables)
+    facts: Facts = field(default_factory=Facts)
+    notices: Notices = field(default_factory=Notices)
 
     @property
     def understood(self) -> int:
@@ -112,6 +117,23 @@ class Report:
         """Adds a row of a table of the bundle."""
         self.rows.setdefault(table, []).append(values)
 
+    def lock(self, lock: str, type_: str = "", call_site: str = "", **values: Any) -> None:
+        """Adds a lock, or one of its call sites."""
+        self.row("locks", role="", lock=lock, type=type_, call_site=call_site, **values)
+
+    def stack(self, stack: str, samples: int) -> None:
+        """Adds a stack of a profile: of an idle CPU where its first function says so."""
+        first = stack.partition(";")[0].removesuffix("_[k]")
+        self.row("profile", role="idle" if first in _IDLE else "", stack=stack, samples=samples)
+
+    def ticks(self, samples: dict[str, int]) -> None:
+        """Adds a profile of functions of the kernel; the rest of the total becomes one row."""
+        total = max(samples.pop(name, 0) for name in ("total", "TOTAL_SAMPLES"))
+        if rest := max(0, total - sum(samples.values())):
+            samples["functions not listed"] = rest
+        for name, count in samples.items():
+            self.stack(name if name == "USER" else f"{name}_[k]", count)
+
     def begin_earlier(self, interval_s: float) -> None:
         """For readings that stand for the interval before them: it begins so long before the first one."""
         # a longer interval is damage, and before the year 1 there is no time
@@ -123,7 +145,19 @@ class Report:
     def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
         """Adds a reading; none where the value is None."""
         if value is not None:
-            self.samples.add(at_s, entity, metric, value)
+            self.samples.add_row(at_s, entity, {metric: value})
+
+
+def seconds_between(first: datetime | None, later: datetime | None) -> float | None:
+    """None where one of them is not known, or only one names its zone."""
+    if first is None or later is None or (first.tzinfo is None) != (later.tzinfo is None):
+        return None
+    return (later - first).total_seconds()
+
+
+def earliest(times: Iterable[datetime | None]) -> datetime | None:
+    """The first of those that are known."""
+    return min(filter(None, times), key=lambda at: at.replace(tzinfo=None), default=None)
 
 
 class Format(Protocol):

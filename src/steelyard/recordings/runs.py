@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 
 from steelyard.recordings.merge import merged
-from steelyard.recordings.placed import Filed, PlacedRun
+from steelyard.recordings.placed import Filed, PlacedRun, Point
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Report
+from steelyard.recordings.report import Facts, Report, seconds_between
 from steelyard.recordings.source import Skipped, Source
 from steelyard.study.errors import InputError
 
@@ -28,6 +28,8 @@ _SLACK_S = 1.0
 
 Progress = Callable[[Path, float], None]
 Unread = dict[str, Skipped]
+# a report and the name of its file
+_Named = tuple[str, Report]
 
 
 def runs_of(files: Sequence[Filed], progress: Progress) -> tuple[list[PlacedRun], Unread]:
@@ -36,12 +38,14 @@ def runs_of(files: Sequence[Filed], progress: Progress) -> tuple[list[PlacedRun]
     progress: is called with a file and the share of it that was read. Raises InputError.
     """
     unread: Unread = {}
-    groups: dict[tuple[str, str], list[tuple[Filed, list[Report]]]] = {}
+    groups: dict[tuple[str, str], list[_Named]] = {}
+    blocks: dict[tuple[str, str], int] = {}
     for one in files:
         found = _read(one, unread, progress)
-        groups.setdefault((one.option, one.group), []).append((one, found))
-    runs = [run for (option, _), group in groups.items() for run in _of_group(option, group)]
-    return _numbered(runs), unread
+        groups.setdefault((one.option, one.group), []).extend((str(one.path), report) for report in found)
+        blocks.setdefault((one.option, one.group), one.block or 0)
+    runs = [_of_group(key[0], blocks[key], group) for key, group in groups.items()]
+    return _numbered(list(itertools.chain(*runs))), unread
 
 
 def _read(one: Filed, unread: Unread, progress: Progress) -> list[Report]:
@@ -56,7 +60,7 @@ def _read(one: Filed, unread: Unread, progress: Progress) -> list[Report]:
     return found
 
 
-def _by_our_clock(at: datetime | None, choices: dict[str, str]) -> datetime | None:
+def _by_our_clock(at: datetime | None, choices: Facts) -> datetime | None:
     if at is None:
         return None
     if at.tzinfo is None and "utc_offset_minutes" in choices:
@@ -65,45 +69,48 @@ def _by_our_clock(at: datetime | None, choices: dict[str, str]) -> datetime | No
     return at.astimezone(UTC) if at.tzinfo else at
 
 
-def _of_group(option: str, group: Sequence[tuple[Filed, list[Report]]]) -> list[PlacedRun]:
-    """The runs of one folder, or of one run of a schedule."""
+def _of_group(option: str, block: int, group: Sequence[_Named]) -> list[PlacedRun]:
+    """The runs of one folder, or of one run of a schedule; the block is that of the first."""
     reports = _threads_joined(group)
     _check_servers([report for _, report in reports])
-    drivers = [report for _, report in reports if report.work is not None and report.work.driver]
-    others = [(file, report) for file, report in reports if not (report.work and report.work.driver)]
-    block = group[0][0].block or 0
+    drivers = [report for _, report in reports if report.work and report.work.driver]
     if not drivers:
-        return _without_driver(option, block, others)
-    formats = dict.fromkeys(report.format for report in drivers)
-    for _, report in others:
-        if report.format in formats:
-            # no monitor of the other runs: its readings are not theirs
-            line = report.place.rpartition(":")[2]
-            text = f"the run from line {line} on has no count of its work: left out"
-            drivers[0].notices.append(("run-cut-off", text))
-    split = {name: _occurrences([r for r in drivers if r.format == name]) for name in formats}
-    number = {len(found) for found in split.values()}
-    if len(number) > 1:
+        several = _without_driver(option, reports)
+        return [_monitored(option, block if i == 0 else 0, found) for i, found in enumerate(several)]
+    names = dict.fromkeys(report.format for report in drivers)
+    split = {name: _occurrences([r for r in drivers if r.format == name]) for name in names}
+    others: list[Report] = []
+    for _, report in reports:
+        if report in drivers:
+            continue
+        if report.format not in split:
+            others.append(report)
+            continue
+        # no monitor of the other runs: its readings are not theirs
+        line = report.place.rpartition(":")[2]
+        text = f"the run from line {line} on has no count of its work: left out"
+        drivers[0].notices.append(("run-cut-off", text))
+    if len(set(map(len, split.values()))) > 1:
         counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
-        raise InputError(f"{group[0][0].path.parent}: {counts}: which are of one run is not clear", _SAY)
-    runs: list[PlacedRun] = []
-    for i in range(number.pop()):
-        points: dict[int | None, list[Report]] = {}
-        for found in split.values():
-            for report in found[i]:
-                points.setdefault(report.clients, []).append(report)
-        known = sorted(points.items(), key=lambda point: (point[0] is None, point[0] or 0))
-        if all(len(found[i]) == 1 for found in split.values()):
-            known = _one_point([report for _, found in known for report in found])
-        runs.append(PlacedRun(option, block if i == 0 else 0, known, []))
-    _attach(runs, [report for _, report in others if report.format not in formats])
+        folder = Path(group[0][0]).parent
+        raise InputError(f"{folder}: {counts}: which are of one run is not clear", _SAY)
+    several = zip(*split.values(), strict=True)
+    runs = [PlacedRun(option, block if i == 0 else 0, _points(found), []) for i, found in enumerate(several)]
+    _attach(runs, others)
     return runs
 
 
-def _one_point(reports: list[Report]) -> list[tuple[int | None, list[Report]]]:
-    """Several formats on one load point: a summary gives the clients, a log those that were seen."""
-    said = sorted(reports, key=lambda report: report.work.detail if report.work else 0)
-    return [(next((report.clients for report in said if report.clients), None), reports)]
+def _points(of_formats: Sequence[list[Report]]) -> list[Point]:
+    """Load points of a run, from the reports of each format."""
+    reports = list(itertools.chain(*of_formats))
+    if all(len(found) == 1 for found in of_formats):
+        # a summary gives the clients, a log those that were seen
+        reports.sort(key=lambda report: report.work.detail if report.work else 0)
+        return [(next((report.clients for report in reports if report.clients), None), reports)]
+    points: dict[int | None, list[Report]] = {}
+    for report in reports:
+        points.setdefault(report.clients, []).append(report)
+    return sorted(points.items(), key=lambda point: (point[0] is None, point[0] or 0))
 
 
 def _occurrences(reports: Sequence[Report]) -> list[list[Report]]:
@@ -118,16 +125,15 @@ def _occurrences(reports: Sequence[Report]) -> list[list[Report]]:
     return found
 
 
-def _without_driver(option: str, block: int, reports: Sequence[tuple[str, Report]]) -> list[PlacedRun]:
+def _without_driver(option: str, reports: Sequence[_Named]) -> list[list[Report]]:
     """Each format once: one run. One format alone: a run per file."""
     files: dict[str, dict[str, list[Report]]] = {}
     for file, report in reports:
         files.setdefault(report.format, {}).setdefault(file, []).append(report)
     if all(len(found) == 1 for found in files.values()):
-        return [_monitored(option, block, [report for _, report in reports])]
+        return [[report for _, report in reports]]
     if len(files) == 1:
-        (found,) = files.values()
-        return [_monitored(option, block if i == 0 else 0, r) for i, r in enumerate(found.values())]
+        return [of_file for found in files.values() for of_file in found.values()]
     counts = ", ".join(f"{len(found)} of {name}" for name, found in files.items())
     raise InputError(f"option {option}: {counts}: which are of one run is not clear", _SAY)
 
@@ -139,17 +145,16 @@ def _monitored(option: str, block: int, reports: Sequence[Report]) -> PlacedRun:
     return PlacedRun(option, block, [(clients, at)] if at else [], [r for r in reports if not r.work])
 
 
-def _threads_joined(group: Iterable[tuple[Filed, list[Report]]]) -> list[tuple[str, Report]]:
+def _threads_joined(group: Sequence[_Named]) -> list[_Named]:
     """Logs of the threads of one pgbench become one report."""
-    found: list[tuple[str, Report]] = []
+    found: list[_Named] = []
     logs: dict[str, list[Report]] = {}
-    for file, reports in group:
-        thread = _THREAD.fullmatch(file.path.name)
-        for report in reports:
-            if report.format == "drivers/pgbench_log":
-                logs.setdefault(thread[1] if thread else file.path.name, []).append(report)
-            else:
-                found.append((str(file.path), report))
+    for file, report in group:
+        if report.format == "drivers/pgbench_log":
+            thread = _THREAD.fullmatch(file)
+            logs.setdefault(thread[1] if thread else file, []).append(report)
+        else:
+            found.append((file, report))
     return found + [(name, merged(reports, side_by_side=True)) for name, reports in logs.items()]
 
 
@@ -166,7 +171,7 @@ def _check_servers(reports: Sequence[Report]) -> None:
     )
     for a, b in itertools.pairwise(timed):
         _check_zones(a, b)
-        if a.format == b.format and a.ended and b.began and b.began + timedelta(seconds=_SLACK_S) < a.ended:
+        if a.format == b.format and (seconds_between(b.began, a.ended) or 0) > _SLACK_S:
             raise InputError(
                 f"{b.place}: overlaps with {a.place}: the same time would count twice",
                 "leave one of them out",
@@ -179,14 +184,14 @@ def _attach(runs: Sequence[PlacedRun], others: Sequence[Report]) -> None:
         if len(runs) == 1:
             runs[0].others.append(report)
             continue
-        taken = [run for run in runs if (part := _during(report, run)) and run.others.append(part) is None]
+        taken = [run.others.append(part) for run in runs if (part := _during(report, run))]
         if not taken:
             raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
 
 
 def _check_zones(report: Report, other: Report | PlacedRun) -> None:
     """Raises InputError where only one of two times names its zone."""
-    if report.began and other.began and (report.began.tzinfo is None) != (other.began.tzinfo is None):
+    if report.began and other.began and seconds_between(report.began, other.began) is None:
         raise InputError(
             f"{report.place}: one clock names its zone, the other does not",
             'give the offset in a schedule: [[choices]] files = "..." utc_offset_minutes = 0',
@@ -195,19 +200,17 @@ def _check_zones(report: Report, other: Report | PlacedRun) -> None:
 
 def _during(report: Report, run: PlacedRun) -> Report | None:
     """The part of a monitor's report within a run. Raises InputError where times are missing."""
-    if report.began is None or run.began is None or run.seconds is None:
-        raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
     _check_zones(report, run)
-    shift = (report.began - run.began).total_seconds()
+    shift = seconds_between(run.began, report.began)
+    if shift is None or run.seconds is None:
+        raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
     inside = report.samples.within(-_SLACK_S - shift, run.seconds + _SLACK_S - shift)
     if not inside:
         return None
-    whole = len(inside) == len(report.samples)
-    part = Report(report.place, report.format, report.server, run.began, run.seconds)
-    part.samples = inside
+    part = Report(report.place, report.format, report.server, run.began, run.seconds, samples=inside)
     inside.later(shift)
     part.facts, part.notices = report.facts, list(report.notices)
-    if whole:
+    if len(inside) == len(report.samples):
         part.figures, part.rows = report.figures, report.rows
     return part
 
@@ -218,14 +221,13 @@ def _numbered(runs: Sequence[PlacedRun]) -> list[PlacedRun]:
     for run in runs:
         by_option.setdefault(run.option, []).append(run)
     for option, found in by_option.items():
-        if all(run.began for run in found) and not any(run.block for run in found):
-            zones = {run.began.tzinfo is None for run in found if run.began}
-            if len(zones) == 1:
-                found.sort(key=lambda run: run.began or datetime.min)
-        taken = {run.block for run in found if run.block}
-        if len(taken) < sum(bool(run.block) for run in found):
+        taken = [run.block for run in found if run.block]
+        zones = {run.began and run.began.tzinfo is None for run in found}
+        if not taken and len(zones) == 1 and None not in zones:
+            found.sort(key=lambda run: run.began or datetime.min)
+        if len(set(taken)) < len(taken):
             raise InputError(f"option {option}: two runs of one block")
-        free = (n for n in range(1, len(found) + len(taken) + 1) if n not in taken)
+        free = (n for n in itertools.count(1) if n not in taken)
         for run in found:
             run.block = run.block or next(free)
     return [run for found in by_option.values() for run in found]

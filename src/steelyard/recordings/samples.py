@@ -7,7 +7,7 @@ seconds as are needed. Figures of a report are formed from all readings, before 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,10 @@ READINGS_MAX = 1_500_000
 # a series is an entity with a metric; each has at least one reading
 _SERIES_MAX = 200_000
 _DROPPED = -1
+_AT, _VALUE, _CODE, _NUMBER = range(4)
 
-Series = tuple[str, str]
+_Series = tuple[str, str]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,127 +44,121 @@ class Samples:
         self.averaged_s = 0.0
         self.dropped = 0
         self._max = readings_max
-        self._at, self._value = array("d"), array("d")
-        self._code, self._number = array("q"), array("q")
-        self._codes: dict[Series, int] = {}
+        # of each reading: time, value, number of its series, and how many readings it is the mean of
+        self._cells = array("d")
+        self._codes: dict[_Series, int] = {}
         self._rows: dict[tuple[str, ...], list[int]] = {}
 
-    def add(self, at_s: float, entity: str, metric: str, value: float) -> None:
-        """Adds one reading."""
-        self.add_row(at_s, entity, (metric,), (value,))
-
-    def add_row(self, at_s: float, entity: str, metrics: Sequence[str], values: Sequence[float]) -> None:
+    def add_row(self, at_s: float, entity: str, values: Mapping[str, float]) -> None:
         """Adds readings of one entity at one time: a value for each metric."""
-        codes = self._rows.get(key := (entity, *metrics))
+        codes = self._rows.get(key := (entity, *values))
         if codes is None:
-            codes = self._rows[key] = [self._code_of((entity, metric)) for metric in metrics]
-        if _DROPPED in codes:
-            kept = [pair for pair in zip(codes, values, strict=True) if pair[0] != _DROPPED]
-            self.dropped += len(codes) - len(kept)
-            codes, values = [code for code, _ in kept], [value for _, value in kept]
-        self._at.extend([at_s] * len(codes))
-        self._value.extend(values)
-        self._code.extend(codes)
-        self._number.extend([1] * len(codes))
-        if len(self._at) > self._max:
-            self._average()
+            codes = self._rows[key] = [self._code_of((entity, metric)) for metric in values]
+        for code, value in zip(codes, values.values(), strict=True):
+            if code == _DROPPED:
+                self.dropped += 1
+            else:
+                self._cells.extend((at_s, value, code, 1))
+        self._limit()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:
         """Adds all readings of others, so many seconds later."""
-        own = np.array([self._code_of(one) for one in others.series], dtype=np.int64)
-        codes = own[others.code]
-        kept = codes != _DROPPED
-        columns = (others.at_s + shift_s, others.value, codes, np.array(others._number))
-        for into, column in zip((self._at, self._value, self._code, self._number), columns, strict=True):
-            into.frombytes(column[kept].tobytes())
+        own = np.array([self._code_of(one) for one in others.series])
+        table = others.table
+        table[:, _AT] += shift_s
+        table[:, _CODE] = own[others.code]
+        kept = table[:, _CODE] != _DROPPED
+        self._cells.frombytes(table[kept].tobytes())
         self.averaged_s = max(self.averaged_s, others.averaged_s)
         self.dropped += others.dropped + int((~kept).sum())
-        if len(self._at) > self._max:
-            self._average()
+        self._limit()
 
     def later(self, shift_s: float) -> None:
         """Moves all readings by so many seconds."""
-        self._set(self.at_s + shift_s, self.value, self.code, np.array(self._number))
+        table = self.table
+        table[:, _AT] += shift_s
+        self._set(table)
 
     def within(self, first_s: float, last_s: float) -> Samples:
         """The readings of a span of time."""
-        at = self.at_s
-        inside = (first_s <= at) & (at <= last_s)
         found = Samples(self._max)
         found.averaged_s, found.dropped, found._codes = self.averaged_s, self.dropped, dict(self._codes)
-        found._set(at[inside], self.value[inside], self.code[inside], np.array(self._number)[inside])
+        found._set(self.table[(first_s <= self.at_s) & (self.at_s <= last_s)])
         return found
 
     @property
-    def series(self) -> list[Series]:
+    def series(self) -> list[_Series]:
         """Entity and metric by code."""
         return list(self._codes)
 
     @property
+    def table(self) -> Floats:
+        """A copy of all numbers, a row per reading."""
+        return np.array(self._cells).reshape(-1, 4)
+
+    @property
     def at_s(self) -> Floats:
         """Time of each reading."""
-        return np.array(self._at)
+        return self.table[:, _AT]
 
     @property
     def value(self) -> Floats:
         """Value of each reading."""
-        return np.array(self._value)
+        return self.table[:, _VALUE]
 
     @property
-    def code(self) -> Codes:
+    def code(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Number of each reading's series."""
-        return np.array(self._code)
+        return self.table[:, _CODE].astype(np.int64)
 
     def values_of(self, metric: str) -> list[float]:
         """Values of a metric, whatever it is of."""
         return [sample.value for sample in self if sample.metric == metric]
 
     def __len__(self) -> int:
-        return len(self._at)
+        return len(self._cells) // 4
 
     def __iter__(self) -> Iterator[Sample]:
         names = self.series
-        for at_s, value, code in zip(self._at, self._value, self._code, strict=True):
-            yield Sample(at_s, *names[code], value)
+        for at_s, value, code, _ in self.table.tolist():
+            yield Sample(at_s, *names[int(code)], value)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Samples) and list(self) == list(other)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def _code_of(self, series: Series) -> int:
+    def _code_of(self, series: _Series) -> int:
         if series not in self._codes and len(self._codes) >= _SERIES_MAX:
             return _DROPPED
         return self._codes.setdefault(series, len(self._codes))
 
-    def _set(self, at_s: Floats, value: Floats, code: Codes, number: Codes) -> None:
-        self._at, self._value = array("d", at_s.tobytes()), array("d", value.tobytes())
-        self._code, self._number = array("q", code.tobytes()), array("q", number.tobytes())
+    def _set(self, table: Floats) -> None:
+        self._cells = array("d", table.tobytes())
 
-    def _average(self) -> None:
-        """Halves the readings at least, where their times allow it."""
+    def _limit(self) -> None:
+        """Beyond the limit it halves the readings at least, where their times allow it."""
+        if len(self) <= self._max:
+            return
         span_s = float(np.ptp(self.at_s))
         length_s = self.averaged_s or 2 * _step(self.at_s)
-        self._set(*self._over(length_s))
-        while len(self._at) > self._max // 2 and length_s <= span_s:
+        self._average(length_s)
+        while len(self) > self._max // 2 and length_s <= span_s:
             length_s *= 2
-            self._set(*self._over(length_s))
+            self._average(length_s)
         self.averaged_s = length_s
 
-    def _over(self, length_s: float) -> tuple[Floats, Floats, Codes, Codes]:
+    def _average(self, length_s: float) -> None:
         """One reading per series and interval, at the time of its last: the mean; of a counter the last."""
         # a reading stands for the interval before it: (0, length], (length, 2 length] ...
-        slot = np.ceil(self.at_s / length_s).astype(np.int64)
+        slot = np.ceil(self.at_s / length_s)
         # one key sorts several times faster than two; readings of a key keep their order in time
-        order = np.argsort((slot - slot.min()) * len(self._codes) + self.code, kind="stable")
-        slot, code, number = slot[order], self.code[order], np.array(self._number)[order]
-        at_s, value = self.at_s[order], self.value[order]
-        starts = np.flatnonzero(np.r_[True, (np.diff(slot) != 0) | (np.diff(code) != 0)])
-        ends = np.r_[starts[1:], len(at_s)] - 1
-        numbers = np.add.reduceat(number, starts)
-        counters = np.array([metric.endswith("_total") for _, metric in self._codes])[code[starts]]
-        means = np.add.reduceat(value * number, starts) / numbers
-        return at_s[ends], np.where(counters, value[ends], means), code[starts], numbers
+        key = (slot - slot.min()) * len(self._codes) + self.code
+        order = np.argsort(key, kind="stable")
+        table, key = self.table[order], key[order]
+        starts = np.flatnonzero(np.r_[True, np.diff(key) != 0])
+        found = table[np.r_[starts[1:], len(table)] - 1]
+        counters = np.array([metric.endswith("_total") for _, metric in self._codes])
+        sums = np.add.reduceat(table[:, _VALUE] * table[:, _NUMBER], starts)
+        found[:, _NUMBER] = np.add.reduceat(table[:, _NUMBER], starts)
+        means = sums / found[:, _NUMBER]
+        found[:, _VALUE] = np.where(counters[found[:, _CODE].astype(int)], found[:, _VALUE], means)
+        self._set(found)
 
 
 def _step(at_s: Floats) -> float:

@@ -1,17 +1,42 @@
-"""Tables of SQL tools: below a ruler of dashes, or as CSV whose first line names the columns."""
+"""Tables of SQL tools: below a ruler of dashes, as of isql, AWR and Statspack, MDB; or CSV whose first line
+names the columns.
+"""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from steelyard.recordings.rulers import ruled_tables
+from steelyard.recordings.cells import number, slug
+from steelyard.recordings.report import Report
 from steelyard.recordings.source import Line, Source
 
-# number of the table, line, text, and cells by column, in lower case; no cells where they do not fit
+Cells = dict[str, str]
+Cell = float | str | None
 _NEVER = re.compile("(?!)")
-Row = tuple[int, int, str, dict[str, str]]
+_RULER = re.compile(r"[ \t]*-{2,}([ \t]+-+)+[ \t]*|[ \t]*-{3,}[ \t]*")
+_HEADER_LINES = 3
+_SEVERAL = re.compile(r"[\d.,]+(\s+[\d.,]+)+")
+_NUMBERS = re.compile(r"\s\d[\d.,]*\s.*\s\d[\d.,]*(\s|$)")
+_LINES_MAX = 1000
+
+
+class Row(NamedTuple):
+    """A row of a table. cells: by column, in lower case; none where they do not stand below their columns.
+
+    table: its number in the file.
+    """
+
+    line: int
+    text: str
+    cells: Cells
+    table: int = 0
+
+
+_Take = Callable[[Row], object]
 
 
 def is_csv(head: str) -> bool:
@@ -19,37 +44,64 @@ def is_csv(head: str) -> bool:
     return "," in head.partition("\n")[0]
 
 
-def table_rows(
-    source: Source, known: str = "", heading: re.Pattern[str] = _NEVER, row: re.Pattern[str] = _NEVER
+def names_of_csv(head: str) -> set[str]:
+    """The names in the first line, in lower case."""
+    return {cell.strip('" ').lower() for cell in head.partition("\n")[0].split(",")}
+
+
+def cell(text: str) -> Cell:
+    """A number, or a text; None for what has no value."""
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
+def take_each(source: Source, rows: Iterable[Row], take: _Take) -> None:
+    """Reports rows for which `take` is False, or raises ValueError or KeyError: they are not understood."""
+    for row in rows:
+        try:
+            known = take(row) is not False
+        except (ValueError, KeyError):
+            known = False
+        if not known:
+            source.skip(row.line, row.text)
+
+
+def rows_of(
+    source: Source, known: str = "", heading: re.Pattern[str] = _NEVER, listed: re.Pattern[str] = _NEVER
 ) -> Iterator[Row]:
     """All rows. known: lines outside of tables that tell nothing; others are not understood.
 
-    heading, row: of a list without a ruler; cells are the named groups.
+    heading, listed: of a list without a ruler; cells are the named groups.
     """
     if is_csv(source.head()):
-        lines = source.lines()
-        columns = [cell.lower() for cell in _cells(next(lines)[1])]
-        table = 0
-        for line, text in lines:
-            cells = _cells(text)
-            again = [cell.lower() for cell in cells] == columns
-            table += again
-            if text.strip() and not again:
-                fits = len(cells) == len(columns)
-                yield table, line, text, dict(zip(columns, cells, strict=True)) if fits else {}
+        yield from _of_csv(source.lines())
         return
     other: list[Line] = []
-    table, listed = -1, False
-    for table, found in enumerate(ruled_tables(source.lines(), other)):
-        for line, text, cells in found.rows:
-            yield table, line, text, cells
+    table, begun = 0, False
+    for row in ruled_rows(source.lines(), other):
+        table = row.table
+        yield row
     for line, text in sorted(other):
         if heading.fullmatch(text):
-            table, listed = table + 1, True
-        elif listed and (found := row.fullmatch(text)):
-            yield table, line, text, found.groupdict()
+            table, begun = table + 1, True
+        elif begun and (found := listed.fullmatch(text)):
+            yield Row(line, text, found.groupdict(), table)
         elif not re.fullmatch(known, text.strip()):
             source.skip(line, text)
+
+
+def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:
+    columns = [name.lower() for name in _cells(next(lines)[1])]
+    table = 0
+    for line, text in lines:
+        cells = _cells(text)
+        if [name.lower() for name in cells] == columns:
+            table += 1
+        elif text.strip():
+            fits = len(cells) == len(columns)
+            yield Row(line, text, dict(zip(columns, cells, strict=True)) if fits else {}, table)
 
 
 def _cells(text: str) -> list[str]:
@@ -57,3 +109,106 @@ def _cells(text: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader([text], strict=True), list[str]())]
     except csv.Error:
         return []
+
+
+def is_ruler(text: str) -> bool:
+    """Whether a line is a ruler of dashes."""
+    return bool(_RULER.fullmatch(text))
+
+
+def ruled_rows(lines: Iterable[Line], rest: list[Line]) -> Iterator[Row]:
+    """Rows of tables among lines; each ends at a blank line or at another ruler. rest: gets other lines."""
+    above: list[Line] = []
+    spans: list[tuple[int, int]] = []
+    columns: list[str] = []
+    table = 0
+    for line, raw in lines:
+        text = raw.expandtabs()
+        if is_ruler(text):
+            spans = [found.span() for found in re.finditer(r"-+", text)] if above else []
+            columns = _names([line for _, line in above[-_HEADER_LINES:]], spans)
+            table += bool(above)
+            # rows of a table whose own ruler is damaged
+            rest += [line for line in above if _NUMBERS.search(line[1])]
+            above = []
+        elif re.fullmatch(r"\s*\(.*\)\s*", text):
+            # (2 rows affected)
+            rest.append((line, raw))
+        elif not text.strip(" -"):
+            rest += above
+            above, spans = [], []
+        elif spans:
+            fits = _stands_below(text, spans)
+            yield Row(line, text, dict(zip(columns, _cut(text, spans), strict=True)) if fits else {}, table)
+        else:
+            above.append((line, text))
+    rest += above
+
+
+def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The cells of a row. A blank between two columns may be off by one where a value is too wide."""
+    return [text[start:end].strip() for start, end in _places(text, spans)]
+
+
+def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    edges = [0, *(_edge(text, left, right) for (_, left), (right, _) in itertools.pairwise(spans))]
+    return list(zip(edges, [*edges[1:], len(text)], strict=True))
+
+
+def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether each cell is flush with its column, left or right: in a damaged row cells are shifted."""
+    for (start, end), (left, right) in zip(_places(text, spans), spans, strict=True):
+        cell = text[start:end]
+        if not cell.strip():
+            continue
+        first, last = start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip())
+        flush = first == left or last == right or last - first > right - left
+        cut_through = end < len(text) and cell[-1:].strip() and text[end].strip()
+        if not flush or cut_through or _SEVERAL.fullmatch(cell.strip()):
+            return False
+    return True
+
+
+def _edge(text: str, end: int, start: int) -> int:
+    """Where the next cell begins: at a blank between the end of one column and the start of the next."""
+    gap = text.find(" ", end - 1, start + 1)
+    return gap if gap >= 0 else end
+
+
+def _names(header: list[str], spans: list[tuple[int, int]]) -> list[str]:
+    """Names of the columns; lines of a title, which do not stand over the columns, are left out."""
+    fitting = [line for line in header if _fits(line, spans)] or header[-1:]
+    parts = [_cut(line, spans) for line in fitting]
+    names = [slug(" ".join(part[i] for part in parts if part[i])) for i in range(len(spans))]
+    return [name if names.index(name) == i and name else f"{name}_{i + 1}" for i, name in enumerate(names)]
+
+
+def _fits(line: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether each word stands over one column."""
+    words = [found.span() for found in re.finditer(r"\S+", line)]
+    return all(any(start >= left - 1 and end <= right + 1 for left, right in spans) for start, end in words)
+
+
+class TextColumns:
+    """Which columns had numbers, and which had text: in the same column text is a damaged number."""
+
+    def __init__(self) -> None:
+        self._numbers: set[str] = set()
+        self._texts: dict[str, list[Line]] = {}
+
+    def add(self, row: Row, cells: Mapping[str, Cell]) -> None:
+        """Takes note of the cells of one row by column."""
+        for column, cell in cells.items():
+            if isinstance(cell, float):
+                self._numbers.add(column)
+            elif cell and len(lines := self._texts.setdefault(column, [])) < _LINES_MAX:
+                lines.append((row.line, row.text))
+
+    def close(self, source: Source, report: Report) -> None:
+        """Reports damaged numbers by their lines, and columns of text by their names."""
+        for column in self._texts.keys() & self._numbers:
+            for line, text in self._texts[column]:
+                source.skip_in_part(line, text)
+        if names := ", ".join(sorted(self._texts.keys() - self._numbers)):
+            text = f"{report.format}: columns of text are not kept: {names}"
+            report.notices.append(("columns-not-read", text))

@@ -36,7 +36,7 @@ def read(folder: Path, content: bytes, name: str = "report.txt") -> tuple[list[R
 
 
 def essence(reports: list[Report]) -> list[object]:
-    return [(r.figures, r.samples, r.work, r.rows, r.began, r.seconds) for r in reports]
+    return [(r.figures, list(r.samples), r.work, r.rows, r.began, r.seconds) for r in reports]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)

@@ -30,13 +30,10 @@ from steelyard.report.presented.presented import present
 def test_averaging_keeps_the_sum_and_the_last_time_of_each_series(values: list[float], most: int) -> None:
     found = Samples(most)
     for i, value in enumerate(values):
-        found.add_row(float(i), "cpu all", ["us", "switches_total"], [value, float(i)])
+        found.add_row(float(i), "cpu all", {"us": value, "switches_total": float(i)})
     assert len(found) <= most
     rates = [s for s in found if s.metric == "us"]
-    total = sum(
-        s.value * n
-        for s, n in zip(rates, np.array(found._number)[found.code == 0], strict=True)  # pyright: ignore
-    )
+    total = sum(s.value * n for s, n in zip(rates, found.table[found.code == 0, 3], strict=True))
     assert total == pytest.approx(sum(values), rel=1e-9, abs=1e-3)
     # a counter is not averaged: what it counted until then
     assert all(s.value == s.at_s for s in found if s.metric == "switches_total")
@@ -46,7 +43,7 @@ def test_averaging_keeps_the_sum_and_the_last_time_of_each_series(values: list[f
 def test_few_readings_are_kept_as_they_are() -> None:
     found = Samples(100)
     for i in range(50):
-        found.add_row(i, "host", ["a", "b"], [i, -i])
+        found.add_row(i, "host", {"a": i, "b": -i})
     assert [s.value for s in found if s.metric == "b"] == [-i for i in range(50)]
     assert found.averaged_s == 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from steelyard.recordings.rulers import is_ruler
 from steelyard.recordings.source import Line
+from steelyard.recordings.tables import is_ruler
 
 HEADER = re.compile(
     r"(Server Version|Server Name|Run Date|Sampling Started at|Sampling Ended at|Sample Interval"

@@ -7,33 +7,26 @@ and then the columns of the monitor table. https://github.com/goranschwarz/DbxTu
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from steelyard.recordings.cells import moment, number
-from steelyard.recordings.formats.ase.monitor_tables import COUNTERS, NAMES
+from steelyard.recordings.cells import moment, whole
+from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import table_rows
-from steelyard.recordings.text_columns import TextColumns
+from steelyard.recordings.tables import Cell, Cells, Row, TextColumns, cell, names_of_csv, rows_of, take_each
 from steelyard.study.errors import InputError
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
 
-Cell = str | float | None
-
 # how a file of H2 begins
 _DATABASE = "H:2,"
 _TIME = "sessionsampletime"
-_OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow"}
-# what is used, and the columns that add up to what there is
-_LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
+_OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}
 
 
 def sniff(head: str) -> bool:
     """Whether columns of CSV are the times of DbxTune; or a database of H2."""
-    first = {cell.strip('" ').lower() for cell in head.partition("\n")[0].split(",")}
-    return {_TIME, "cmsampletime"} <= first or (head.startswith(_DATABASE) and "block:" in head[:200])
+    of_database = head.startswith(_DATABASE) and "block:" in head[:200]
+    return {_TIME, "cmsampletime"} <= names_of_csv(head) or of_database
 
 
 def read(source: Source) -> list[Report]:
@@ -45,68 +38,48 @@ def read(source: Source) -> list[Report]:
         raise InputError(
             f"{source.path}: a database of H2, which only Java reads", f"export its tables: {_EXPORT}"
         )
-    whole = source.path.name.partition(".")[0]
-    name, _, kind = whole.rpartition("_")
+    whole_name = source.path.name.partition(".")[0]
+    name, _, kind = whole_name.rpartition("_")
     if kind == "rate":
         raise InputError(f"{source.path}: rates, which follow from the counters", f"export {name}_abs")
-    name = name if kind in ("abs", "diff") else whole
+    name = name if kind in ("abs", "diff") else whole_name
     report = Report(source.place(source.first))
-    spinlocks: dict[str, list[int]] = {}
+    spinlocks: dict[str, tuple[int, int]] = {}
     texts = TextColumns()
-    for _, line, text, raw in table_rows(source):
-        cells = {column.replace("_", ""): _cell(cell) for column, cell in raw.items()}
-        at = _moment(cells.get(_TIME))
-        if at is None or (kind == "diff" and not _spinlock(spinlocks, cells)):
-            source.skip(line, text)
-        elif kind != "diff":
-            began = report.began = report.began or at
-            at_s = (at - began).total_seconds()
-            report.seconds = max(at_s, report.seconds or 0) or None
-            named = _OWN.union(NAMES)
-            values = {column: cell for column, cell in cells.items() if column not in named}
-            texts.add(line, text, {f"{name} {column}": cell for column, cell in values.items()})
-            _take(report, at_s, name, cells, values)
+
+    def take(row: Row) -> None:
+        raw = {column.replace("_", ""): text for column, text in row.cells.items()}
+        at = moment(raw[_TIME]).replace(tzinfo=None)
+        if kind == "diff":
+            _spinlock(spinlocks, raw)
+            return
+        began = report.began = report.began or at
+        at_s = (at - began).total_seconds()
+        report.seconds = max(at_s, report.seconds or 0) or None
+        cells = {column: cell(text) for column, text in raw.items()}
+        values = {column: value for column, value in cells.items() if column not in _OWN}
+        texts.add(row, {f"{name} {column}": value for column, value in values.items()})
+        add_numbers(report, at_s, _entity(name, cells, values), values)
+
+    take_each(source, rows_of(source), take)
     for latch, (gets, misses) in spinlocks.items():
         report.row("latches", latch=latch, gets=gets, misses=misses)
     texts.close(source, report)
     return [report]
 
 
-def _cell(text: str) -> Cell:
-    try:
-        return number(text)
-    except ValueError:
-        return text
+def _spinlock(found: dict[str, tuple[int, int]], cells: Cells) -> None:
+    """Adds a row, which counts over one interval, to those before. Raises ValueError, KeyError."""
+    name = cells["spinlockname" if "spinlockname" in cells else "spinname"]
+    gets, misses = whole(cells["grabs"]), whole(cells["waits"])
+    if isinstance(cell(name), float) or min(gets, misses) < 0:
+        raise ValueError(name)
+    before = found.get(name, (0, 0))
+    found[name] = before[0] + gets, before[1] + misses
 
 
-def _moment(cell: Cell) -> datetime | None:
-    try:
-        return moment(str(cell)).replace(tzinfo=None)
-    except ValueError:
-        return None
-
-
-def _spinlock(found: dict[str, list[int]], cells: dict[str, Cell]) -> bool:
-    """Whether a row counts a spinlock over one interval; then it is added to those before."""
-    name = cells.get("spinlockname", cells.get("spinname"))
-    gets, misses = cells.get("grabs"), cells.get("waits")
-    if not isinstance(name, str) or not isinstance(gets, float) or not isinstance(misses, float):
-        return False
-    if gets < 0 or misses < 0:
-        return False
-    counts = found.setdefault(name, [0, 0])
-    counts[0], counts[1] = counts[0] + int(gets), counts[1] + int(misses)
-    return True
-
-
-def _take(report: Report, at_s: float, name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> None:
+def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:
     named = [cells[key] for key in NAMES if cells.get(key) is not None]
-    words = named or [cell for cell in values.values() if isinstance(cell, str)]
-    shown = (f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in words)
-    entity = " ".join([name, *shown])[:200]
-    numbers = {column: cell for column, cell in values.items() if isinstance(cell, float)}
-    for column, cell in numbers.items():
-        report.sample(at_s, entity, f"{column}_total" if column in COUNTERS else column, cell)
-    for used, parts in _LIMITS.items():
-        if used in numbers and numbers.keys() >= {*parts}:
-            report.sample(at_s, entity, f"{used}_limit", sum(numbers[part] for part in parts))
+    words = named or [value for value in values.values() if isinstance(value, str)]
+    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in words)
+    return " ".join([name, *shown])[:200]

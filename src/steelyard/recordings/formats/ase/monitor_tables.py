@@ -8,15 +8,25 @@ in one file the difference counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.recordings.captures import differences
-from steelyard.recordings.cells import number, whole
+from steelyard.recordings.cells import whole
 from steelyard.recordings.report import Report
-from steelyard.recordings.rulers import ruled_tables
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import is_csv, table_rows
-from steelyard.recordings.text_columns import TextColumns
+from steelyard.recordings.tables import (
+    Cell,
+    Cells,
+    Row,
+    TextColumns,
+    cell,
+    is_csv,
+    names_of_csv,
+    rows_of,
+    ruled_rows,
+    take_each,
+)
 
 TITLE = "ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV"
 
@@ -25,12 +35,14 @@ _KNOWN = {
     "instanceid", "enginenumber", "spinlockname", "totalsizekb", "numsearches", "cacheid", "cachename",
     "waiteventid", "spid", "kpid", "dbid",
 }  # fmt: skip
-COUNTERS = {
+_COUNTERS = {
     "numsearches", "hitcount", "numinserts", "numremovals", "numrecompilesschemachanges",
     "numrecompilesplanflushes", "grabs", "spins", "waits", "logicalreads", "physicalreads", "cachesearches",
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
 }  # fmt: skip
 NAMES = ("spinlockname", "cachename", "enginenumber", "name", "waiteventid", "instanceid")
+# what is used, and the columns that add up to what there is
+_LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
 # as a list, whose heading has no ruler
 _SPINLOCK = re.compile(
     r"\s*(?P<spinlockname>[^\s\d]\S*(?: \S+)*?)\s+(?P<grabs>\d+)\s+(?P<spins>\d+)"
@@ -42,13 +54,12 @@ _DONE = r"\(\d+ rows? affected\)|\(return status = 0\)"
 
 def sniff(head: str) -> bool:
     """Whether a ruled table or CSV has a column of the monitor tables, or spinlocks are listed."""
-    first = {cell.strip('" ').lower() for cell in head.partition("\n")[0].split(",")}
     if is_csv(head):
         # DbxTune's tables have the same columns, and its own times
+        first = names_of_csv(head)
         return len(first) > 2 and bool(first & _KNOWN) and "sessionsampletime" not in first
-    numbered = list(enumerate(head.split("\n"), start=1))
-    tables = any(set(table.columns) & _KNOWN for table in ruled_tables(numbered))
-    return tables or bool(_SPINLOCKS.search(head))
+    tables = ruled_rows(enumerate(head.split("\n"), start=1), [])
+    return any(row.cells.keys() & _KNOWN for row in tables) or bool(_SPINLOCKS.search(head))
 
 
 def read(source: Source) -> list[Report]:
@@ -57,15 +68,19 @@ def read(source: Source) -> list[Report]:
     seen: dict[str, int] = {}
     spinlocks: dict[tuple[int, str], dict[str, Any]] = {}
     texts = TextColumns()
-    for table, line, text, cells in table_rows(source, _DONE, _SPINLOCKS, _SPINLOCK):
-        spins = spinlocks if "spinlockname" in cells else None
-        if not (_row(report, seen, cells) if spins is None else _spinlock(report, spins, table, cells)):
-            source.skip(line, text)
-            continue
-        if not all(cells.values()):
+
+    def take(row: Row) -> bool | None:
+        if "spinlockname" in row.cells:
+            _spinlock(report, spinlocks, row)
+        elif not _reading(report, seen, row.cells):
+            return False
+        if not all(row.cells.values()):
             # isql prints NULL, and pads a row: a cell without anything was cut off
-            source.skip_in_part(line, text)
-        texts.add(line, text, {c: _value(cell) for c, cell in cells.items() if c not in NAMES})
+            source.skip_in_part(row.line, row.text)
+        texts.add(row, {c: cell(text) for c, text in row.cells.items() if c not in NAMES})
+        return None
+
+    take_each(source, rows_of(source, _DONE, _SPINLOCKS, _SPINLOCK), take)
     texts.close(source, report)
     if max(seen.values(), default=0) > 0:
         report.notices.append(
@@ -75,48 +90,39 @@ def read(source: Source) -> list[Report]:
     return [report]
 
 
-def _row(report: Report, seen: dict[str, int], cells: dict[str, str]) -> bool:
-    name = next((n for n in NAMES if cells.get(n) and (n != "instanceid" or len(cells) > 1)), None)
+def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Cell]) -> bool:
+    """Adds readings of the cells with numbers, and limits of those that have one; whether there are any."""
+    numbers = {column: cell for column, cell in cells.items() if isinstance(cell, float)}
+    for used, parts in _LIMITS.items():
+        if numbers.keys() >= {used, *parts}:
+            numbers[f"{used}_limit"] = sum((numbers[part] for part in parts), 0.0)
+    named = {f"{c}_total" if c in _COUNTERS else c: value for c, value in numbers.items()}
+    report.samples.add_row(at_s, entity, named)
+    return bool(named)
+
+
+def _reading(report: Report, seen: dict[str, int], cells: Cells) -> bool:
+    name = next((name for name in NAMES if cells.get(name)), None)
     if name is None:
         return False
-    entity = f"{name} {cells[name].strip()}"
-    numbers: dict[str, float] = {}
-    for column, cell in cells.items():
-        value = None if column == name or column.endswith("id") else _value(cell)
-        if isinstance(value, float):
-            numbers[column + ("_total" if column in COUNTERS else "")] = value
-    if not numbers:
-        return False
-    if "usedsizekb" in numbers and "totalsizekb" in numbers:
-        numbers["usedsizekb_limit"] = numbers["totalsizekb"]
-    at = seen[entity] = seen.get(entity, -1) + 1
-    report.samples.add_row(float(at), entity, list(numbers), list(numbers.values()))
-    return True
+    entity = f"{name} {cells[name]}"
+    at = seen.get(entity, -1) + 1
+    values = {c: cell(text) for c, text in cells.items() if c != name and not c.endswith("id")}
+    if known := add_numbers(report, at, entity, values):
+        seen[entity] = at
+    return known
 
 
-def _value(cell: str) -> float | str | None:
-    try:
-        return number(cell)
-    except ValueError:
-        return cell
-
-
-def _spinlock(
-    report: Report, found: dict[tuple[int, str], dict[str, Any]], table: int, cells: dict[str, str]
-) -> bool:
-    """Adds a row. Within a table spinlocks of one name are added up."""
-    try:
-        gets, spins, waits = (whole(cells[name]) for name in ("grabs", "spins", "waits"))
-    except (KeyError, ValueError):
-        return False
-    name = cells["spinlockname"].strip()
+def _spinlock(report: Report, found: dict[tuple[int, str], dict[str, Any]], row: Row) -> None:
+    """Adds a row. Within a table spinlocks of one name are added up. Raises ValueError, KeyError."""
+    gets, spins, waits = (whole(row.cells[name]) for name in ("grabs", "spins", "waits"))
+    name = row.cells["spinlockname"].strip()
     if min(gets, spins, waits) < 0 or not name:
-        return False
-    row = found.get((table, name))
-    if row is None:
+        raise ValueError(name)
+    if (row.table, name) not in found:
         report.row("latches", latch=name, gets=0, misses=0)
-        row = found[table, name] = report.rows["latches"][-1]
-    row["gets"], row["misses"] = row["gets"] + gets, row["misses"] + waits
+        found[row.table, name] = report.rows["latches"][-1]
+    counts = found[row.table, name]
+    counts["gets"], counts["misses"] = counts["gets"] + gets, counts["misses"] + waits
     captures = sum(other == name for _, other in found)
     report.sample(captures - 1.0, name, "spins", float(spins))
-    return True

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from steelyard.recordings.cells import number, percentage
+from steelyard.recordings.cells import number, percentage, slug
 from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.formats.ase._sysmon_layout import HEADER, columns_of, is_heading, may_be_subheading
 from steelyard.recordings.report import Better, Report, Work
-from steelyard.recordings.rulers import is_ruler, slug
 from steelyard.recordings.source import Line, Source
+from steelyard.recordings.tables import is_ruler
 
 TITLE = "ASE sp_sysmon, threaded and process mode; several reports in one file"
 

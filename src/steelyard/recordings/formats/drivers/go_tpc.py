@@ -16,10 +16,10 @@ _SLACK = 0.01
 def _line(now: Now, found: Found) -> None:
     values = {name: exact(value) for name, value in _PAIR.findall(found[3])}
     at_s = values.get("Takes(s)", 0.0)
-    named = [name.replace("(", "_").replace(")", "").lower() for name in values]
+    named = {name.replace("(", "_").replace(")", "").lower(): value for name, value in values.items()}
     summary = found["kind"] == "Summary"
     entity = f"{found['kind'].lower()} {found['of']}"
-    now.report.samples.add_row(0 if summary else at_s, entity, named, list(values.values()))
+    now.report.samples.add_row(0 if summary else at_s, entity, named)
     if not summary:
         return
     n, count = now.numbers, values.get("Count", 0)

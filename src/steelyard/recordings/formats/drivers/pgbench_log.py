@@ -116,7 +116,7 @@ def _interval(now: Now, found: Found) -> bool | None:
                 f"{name}_min_us": cells[i + 2],
                 f"{name}_max_us": cells[i + 3],
             }
-    now.report.samples.add_row(at_s, "pgbench", list(values), list(map(float, values.values())))
+    now.report.samples.add_row(at_s, "pgbench", values)
     return None
 
 

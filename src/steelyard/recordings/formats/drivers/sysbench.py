@@ -51,7 +51,7 @@ def _progress(now: Now, found: Found) -> None:
     at_s, now.numbers["threads"] = cells.pop("t"), cells.pop("clients")
     del cells["percent"]
     now.numbers["until"] = at_s
-    now.timed.add_row(at_s, "sysbench", list(cells), list(cells.values()))
+    now.timed.add_row(at_s, "sysbench", cells)
 
 
 def _count(now: Now, found: Found) -> None:

@@ -49,8 +49,7 @@ def _row(now: Now, found: Found) -> bool | None:
     function = _IPC.sub("", name).replace(";", ":") + ("_[k]" if kind == "k" else "")
     n["counted"] = with_count
     if now.words["event"] == now.report.facts["event"]:
-        role = "idle" if command == "swapper" else ""
-        now.report.row("profile", role=role, stack=f"{command or 'all'};{function}", samples=count)
+        now.report.stack(f"{command or 'all'};{function}", count)
     return None
 
 

@@ -48,8 +48,7 @@ def _close(now: Now) -> None:
     n, report = now.numbers, now.report
     stacks = {key[0]: int(count) for key, count in n.items() if isinstance(key, tuple)}
     for stack, count in sorted(stacks.items(), key=lambda item: -item[1])[:_STACKS_MAX]:
-        role = "idle" if stack.partition(";")[0] == "swapper" else ""
-        report.row("profile", role=role, stack=stack, samples=count)
+        report.stack(stack, count)
     if left_out := [
         f"{count:,.0f} {name}" for name, count in n.items() if str(name).startswith("samples of ")
     ]:

@@ -10,8 +10,6 @@ TITLE = "readprofile and kernprof (Linux)"
 
 _TICKS = r"\s*(?P<count>\d+) +(?P<name>[A-Za-z_]\S*) +\d+\.\d+\s*"
 _KERNPROF = r"\s*(?P<name>[A-Za-z_]\S*)(?: \[[0-9a-f]+\]:)? +(?P<count>\d+)(?: \( ?[\d.]+%\))?\s*"
-_USER, _IDLE, _TOTALS = "USER", ("default_idle", "poll_idle", "cpu_idle"), ("total", "TOTAL_SAMPLES")
-_REST = "functions not listed"
 
 
 def sniff(head: str) -> bool:
@@ -27,15 +25,7 @@ def _count(now: Now, found: Found) -> None:
     now.numbers[name] = now.numbers.get(name, 0) + int(found["count"])
 
 
-def _close(now: Now) -> None:
-    """The rest of the total becomes one row."""
-    samples = {str(name): int(count) for name, count in now.numbers.items()}
-    total = max((samples.pop(name, 0) for name in _TOTALS), default=0)
-    if rest := max(0, total - sum(samples.values())):
-        samples[_REST] = rest
-    for name, count in samples.items():
-        stack = name if name == _USER else f"{name}_[k]"
-        now.report.row("profile", role="idle" if name in _IDLE else "", stack=stack, samples=count)
-
-
-read = Lines((rule(_TICKS, _count), rule(_KERNPROF, _count)), _close)
+read = Lines(
+    (rule(_TICKS, _count), rule(_KERNPROF, _count)),
+    lambda now: now.report.ticks({str(name): int(count) for name, count in now.numbers.items()}),
+)

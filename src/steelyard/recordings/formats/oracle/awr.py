@@ -8,17 +8,16 @@ values are not read atomically.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from html import unescape
 from typing import Any
 
-from steelyard.recordings.cells import exact, number
+from steelyard.recordings.cells import exact, number, slug
 from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.rulers import ruled_tables, slug
 from steelyard.recordings.source import Line, Source
+from steelyard.recordings.tables import Cells, Row, ruled_rows, take_each
 
 TITLE = "Oracle AWR and Statspack, text and HTML"
 
@@ -31,13 +30,16 @@ _BEGINS = re.compile(r"^(WORKLOAD REPOSITORY report for|STATSPACK .*[Rr]eport fo
 _SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d)")
 _ELAPSED = re.compile(r"\s*Elapsed:\s+([\d,.]+) \(mins\)")
 _SERVER = re.compile(r"\bDB/Inst: *(\S+)")
-_NOTE = re.compile(r"\s*(->|~~|-----)")
+_KNOWN = re.compile(r"\s*(->|~~)|[ |]*(Elapsed:|DB Time:|Snap Id)|[^|]* DB/Inst: [^|]*$")
 # of rates: rounded, and of a time that is rounded to seconds
 _SLACK = 0.01
 _BREAK = re.compile(r"</?(?:tr|table|h\d|p|br|title|body)\b[^>]*>", re.IGNORECASE)
 _TABLE = re.compile(r"<table\b", re.IGNORECASE)
 _CELL, _TAG = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE), re.compile(r"<[^>]*>")
-_Row = tuple[int, str, dict[str, str]]
+# counters of a latch by column of the breakdown
+_BREAKDOWN = {"get_requests": "gets", "misses": "misses", "sleeps": "sleeps", "spin_gets": "spin_gets"}
+# the first column of a table with `|` between its cells; `Title: Name| Gets` begins one
+_FIRST = ("Latch Name", "Mutex Type", "Statistic")
 
 
 def sniff(head: str) -> bool:
@@ -48,127 +50,88 @@ def sniff(head: str) -> bool:
 def read(source: Source) -> list[Report]:
     """One report per AWR or Statspack report."""
     if re.search(r"<html|<table", source.head(), re.IGNORECASE):
-        lines = list(_of_html(source.text(), source.first))
-        return [_report(source, source.first, [], lines)]
+        return [_report(source, list(_of_html(source.text(), source.first)), ruled=False)]
     parts: list[list[Line]] = [[]]
     for line in source.lines():
         if _BEGINS.match(line[1]) and parts[-1]:
             parts.append([])
         parts[-1].append(line)
-    found: list[Report] = []
-    for lines in filter(None, parts):
-        other: list[Line] = []
-        rows = [row for table in ruled_tables(lines, other) for row in table.rows]
-        found.append(_report(source, lines[0][0], rows, sorted(other)))
-    return found
+    return [_report(source, lines) for lines in parts if lines]
 
 
-def _of_html(text: str, number_: int) -> Iterator[Line]:
+def _of_html(text: str, line: int) -> Iterator[Line]:
     """A page as lines, its cells divided by `|`; a blank line before each table."""
     for part in _BREAK.split(_TABLE.sub(r"\f\g<0>", text)):
         flat = unescape(_TAG.sub("", _CELL.sub("|", part)))
         if flat.strip() or "\f" in part:
-            yield number_, " ".join(flat.split()) + "|" * ("|" in flat)
-        number_ += part.count("\n")
+            yield line, " ".join(flat.split()) + "|" * ("|" in flat)
+        line += part.count("\n")
 
 
-def _report(source: Source, first: int, rows: list[_Row], other: list[Line]) -> Report:
-    report = Report(source.place(first))
-    ends: dict[str, datetime] = {}
-    rows += _piped(other)
-    taken = {(number_, text) for number_, text, _ in rows if not _is_time(text)}
-    for number_, text in sorted({*other, *((n, t) for n, t, _ in rows)} - taken):
-        if server := _SERVER.search(text):
-            report.server = server[1]
-        if (snap := _SNAP.match(text.replace("|", " "))) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
-            ends[snap[1]] = at
-        elif found := _ELAPSED.match(text):
-            report.seconds = _minutes(found[1])
-        elif not _NOTE.match(text) and not _ANCHORS.search(text) and not _known_header(text):
-            source.skip(number_, text)
-    report.began = ends.get("Begin")
+def _report(source: Source, lines: list[Line], ruled: bool = True) -> Report:
+    report = Report(source.place(lines[0][0] if ruled else source.first))
+    latches: dict[str, dict[str, Any]] = {}
+    lines = [line for line in lines if not _header(report, line[1])]
+    other: list[Line] = []
+    rows = list(ruled_rows(lines, other)) if ruled else []
+    piped = list(_piped(sorted(other) if ruled else lines, source))
     if report.began is None:
         report.notices.append(("interval-unknown", "the report gives no Begin Snap: its time is not known"))
-    if len(ends) == 2:
-        report.seconds = (ends["End"] - ends["Begin"]).total_seconds()
-    latches: dict[str, dict[str, Any]] = {}
-    for number_, text, cells in rows:
-        if _is_time(text) or _known_header(text):
-            continue
-        try:
-            known = _take(report, latches, cells)
-        except (ValueError, KeyError):
-            known = False
-        if not known:
-            source.skip(number_, text)
+    take_each(source, [*rows, *piped], lambda row: _take(report, latches, row.cells))
     for name, counts in latches.items():
         report.row("latches", latch=name, **counts)
     return report
 
 
-def _minutes(text: str) -> float | None:
-    try:
-        return 60 * (number(text, decimal_comma=True) or 0) or None
-    except ValueError:
-        return None
+def _header(report: Report, text: str) -> bool:
+    """Whether a line is of no table."""
+    if server := _SERVER.search(text):
+        report.server = server[1]
+    if (snap := _SNAP.match(text.replace("|", " "))) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
+        if snap[1] == "Begin":
+            report.began = at
+        elif report.began:
+            report.seconds = (at - report.began).total_seconds()
+        return True
+    if (found := _ELAPSED.match(text)) and not report.seconds:
+        report.seconds = 60 * (number(found[1], decimal_comma=True) or 0) or None
+    return bool(_KNOWN.match(text)) or ("|" not in text and sniff(text))
 
 
-_PIPED_HEADER = re.compile(r"\b(Latch Name|Mutex Type|Statistic)\s*\|")
-
-
-def _is_time(text: str) -> bool:
-    return bool(_SNAP.match(text) or _ELAPSED.match(text))
-
-
-def _known_header(text: str) -> bool:
-    known = text.lstrip(" |").startswith(("Elapsed:", "DB Time:", "Snap Id")) or " DB/Inst: " in text
-    return known or bool(_PIPED_HEADER.search(text))
-
-
-def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Mapping[str, str]) -> bool:
+def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Cells) -> bool:
     """Adds one row of a table that is known by its columns. Raises ValueError, KeyError."""
     # Statspack heads one of its tables otherwise
     name = (cells.get("latch_name") or cells.get("latch") or "").strip()
-    if name and "get_requests" in cells and "misses" in cells:
-        counts = {c: _count(cells[k]) for c, k in _BREAKDOWN.items() if k in cells}
-        latches.setdefault(name, {}).update({k: v for k, v in counts.items() if v is not None})
-        return True
-    if name and "get_requests" in cells and "pct_get_miss" in cells:
-        known = latches.setdefault(name, {})
-        if (gets := _count(cells["get_requests"])) is not None:
-            known.setdefault("gets", gets)
-        for column in ("nowait_requests", "pct_nowait_miss"):
-            report.sample(0, f"latch {name}", column, number(cells.get(column, "")))
-        waited = number(cells.get("wait_time_s", ""))
-        if waited:
-            known.setdefault("wait_ns", round(waited * 1e9))
-        return True
     if name and "where" in cells:
         report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
-        return True
-    if "mutex_type" in cells and "sleeps" in cells:
+    elif name:
+        gets = number(cells["get_requests"])
+        known = latches.setdefault(name, {})
+        if "misses" in cells:
+            counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
+            known |= {to: int(count) for to, count in counts.items() if count is not None}
+            return True
+        if gets is not None:
+            known.setdefault("gets", int(gets))
+        for column in ("nowait_requests", "pct_nowait_miss"):
+            report.sample(0, f"latch {name}", column, number(cells.get(column, "")))
+        if waited := number(cells.get("wait_time_s", "")):
+            known.setdefault("wait_ns", round(waited * 1e9))
+    elif "mutex_type" in cells:
         entity = f"mutex {cells['mutex_type']} at {cells['location']}"
         report.sample(0, entity, "sleeps", exact(cells["sleeps"]))
         report.sample(0, entity, "wait_ms", number(cells.get("wait_time_ms", "")))
-        return True
-    if "statistic" in cells and "total" in cells:
-        per_s = number(cells.get("per_second", ""))
-        return _statistic(report, cells["statistic"].strip(), _count(cells["total"]), per_s)
-    # the rest of a cell that was too long
-    return bool(cells) and not any(list(cells.values())[:-1])
+    elif cells.get("statistic") and "total" in cells:
+        _statistic(
+            report, cells["statistic"], int(exact(cells["total"])), number(cells.get("per_second", ""))
+        )
+    else:
+        # the rest of a cell that was too long
+        return bool(cells) and not any(list(cells.values())[:-1])
+    return True
 
 
-_BREAKDOWN = {"gets": "get_requests", "misses": "misses", "sleeps": "sleeps", "spin_gets": "spin_gets"}
-
-
-def _count(cell: str) -> int | None:
-    found = number(cell)
-    return None if found is None else int(found)
-
-
-def _statistic(report: Report, name: str, total: int | None, per_s: float | None) -> bool:
-    if total is None or not name:
-        return False
+def _statistic(report: Report, name: str, total: int, per_s: float | None) -> None:
     report.sample(0, name, "count", float(total))
     if name in ("user commits", "user rollbacks"):
         work = report.work or Work(0, driver=False)
@@ -178,20 +141,18 @@ def _statistic(report: Report, name: str, total: int | None, per_s: float | None
             report.foot(said, per_s * report.seconds, total, _SLACK + 0.05 / per_s)
     if name == "CPU used by this session" and report.seconds:
         report.figure("cpu_used_percent_of_one_cpu", total / report.seconds, "%", "lower")
-    return True
 
 
-def _piped(lines: list[Line]) -> Iterator[_Row]:
-    """Tables with `|` between the cells; `Title: Name| Gets` begins one."""
+def _piped(lines: list[Line], source: Source) -> Iterator[Row]:
+    """Rows of tables with `|` between the cells; other lines are not understood."""
     columns: list[str] = []
-    for number_, text in lines:
+    for line, text in lines:
         cells = [cell.strip() for cell in text.strip().removeprefix("|").removesuffix("|").split("|")]
-        if len(cells) < 2:
-            columns = []
-        elif any(
-            cell in ("Latch Name", "Mutex Type", "Statistic")
-            for cell in [cells[0].rpartition(": ")[2].strip()]
-        ):
-            columns = [slug(cell) for cell in [cells[0].rpartition(": ")[2], *cells[1:]]]
-        elif len(cells) == len(columns):
-            yield number_, text, dict(zip(columns, cells, strict=True))
+        first = cells[0].rpartition(": ")[2].strip()
+        if first in _FIRST and len(cells) > 1:
+            columns = [slug(cell) for cell in [first, *cells[1:]]]
+        elif len(cells) > 1 and len(cells) == len(columns):
+            yield Row(line, text, dict(zip(columns, cells, strict=True)))
+        else:
+            columns = columns if len(cells) > 1 else []
+            source.skip(line, text)

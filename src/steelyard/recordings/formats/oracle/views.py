@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 
 from steelyard.recordings.captures import differences
-from steelyard.recordings.cells import number
+from steelyard.recordings.cells import number, slug
 from steelyard.recordings.report import Report
-from steelyard.recordings.rulers import slug
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import table_rows
+from steelyard.recordings.tables import Row, rows_of, take_each
 
 TITLE = "Oracle v$latch and v$result_cache_statistics, SQL*Plus or CSV"
 
@@ -43,30 +42,28 @@ def read(source: Source) -> list[Report]:
     """One report: what was counted between the first and the last capture."""
     report = Report(source.place(source.first))
     captures: dict[str, int] = {}
-    for _, line, text, cells in table_rows(source, _DONE):
-        name = cells.get("name", "")
-        try:
-            values = {to: (number(cells[c]), one) for c, (to, one) in _LATCH.items() if c in cells}
-            value = number(cells.get("value", ""))
-        except ValueError:
-            source.skip(line, text)
-            continue
+
+    def take(row: Row) -> bool | None:
+        cells = row.cells
+        values = {to: (number(cells[c]), one) for c, (to, one) in _LATCH.items() if c in cells}
+        value = number(cells.get("value", ""))
         counts = {to: int(count) * one for to, (count, one) in values.items() if count is not None}
-        if name and "gets" in counts:
+        if not (name := cells["name"]):
+            return False
+        if "gets" in counts:
             report.row("latches", latch=name, **counts)
-        elif name and value is not None:
-            at = captures[name] = captures.get(name, -1) + 1
-            _statistic(report, float(at), name, value)
+        elif value is None:
+            return False
         else:
-            source.skip(line, text)
+            at = captures[name] = captures.get(name, -1) + 1
+            counted = "Count" in name and "Block Count" not in name
+            report.sample(at, "result cache", slug(name) + ("_total" if counted else ""), value)
+            if name == "Block Count Maximum":
+                report.sample(at, "result cache", "block_count_current_limit", value)
+        return None
+
+    take_each(source, rows_of(source, _DONE), take)
     if max(captures.values(), default=0) > 0:
         report.notices.append(("interval-unknown", "the views tell no times: their readings are numbered"))
     differences(report, "latches", ("latch",), [to for to, _ in _LATCH.values()], "v$latch")
     return [report]
-
-
-def _statistic(report: Report, at: float, name: str, value: float) -> None:
-    counted = "Count" in name and "Block Count" not in name
-    report.sample(at, "result cache", slug(name) + ("_total" if counted else ""), value)
-    if name == "Block Count Maximum":
-        report.sample(at, "result cache", "block_count_current_limit", value)

@@ -30,7 +30,7 @@ def _thread(now: Now, found: Found) -> None:
 
 def _total(now: Now, found: Found) -> None:
     at_s = now.numbers.get("at", 0)
-    now.report.samples.add_row(at_s, "host", ("lwps", "load_1_min"), (exact(found[1]), exact(found[2])))
+    now.report.samples.add_row(at_s, "host", {"lwps": exact(found[1]), "load_1_min": exact(found[2])})
 
 
 def _close(now: Now) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from steelyard.recordings.columns import Mean
 from steelyard.recordings.formats.system._json_elements import JsonElements
 from steelyard.recordings.lines import has
-from steelyard.recordings.mean import Mean
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError

@@ -10,7 +10,7 @@ from steelyard.recordings.cells import exact, whole
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import table_rows
+from steelyard.recordings.tables import Row, rows_of, take_each
 from steelyard.study.errors import InputError
 
 TITLE = "a table of CSV with the columns clients and per_s"
@@ -24,19 +24,19 @@ sniff = has(*(rf'\A(?:.*,)?"? ?{name} ?"?(?:,|\s*$)' for name in ("clients", "pe
 
 def read(source: Source) -> list[Report]:
     """A report per row, in order of clients. Raises InputError where the table has no row."""
-    found: list[Report] = []
-    for _, line, text, cells in table_rows(source):
-        try:
-            clients, per_s = whole(cells["clients"]), exact(cells["per_s"])
-            if clients < 1 or not per_s >= _SLOWEST_PER_S:
-                raise ValueError(text)
-        except (ValueError, KeyError):
-            source.skip(line, text)
-            continue
-        report = Report(source.place(line), clients=clients, seconds=_LENGTH_S)
+    found: list[tuple[int, Report]] = []
+
+    def take(row: Row) -> bool | None:
+        clients, per_s = whole(row.cells["clients"]), exact(row.cells["per_s"])
+        if clients < 1 or not per_s >= _SLOWEST_PER_S:
+            return False
+        report = Report(source.place(row.line), clients=clients, seconds=_LENGTH_S)
         report.work = Work(round(per_s * _LENGTH_S))
         report.notices.append(("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s"))
-        found.append(report)
+        found.append((clients, report))
+        return None
+
+    take_each(source, rows_of(source), take)
     if not found:
         raise InputError(f"{source.path}: no rows")
-    return sorted(found, key=lambda report: report.clients or 0)
+    return [report for _, report in sorted(found, key=lambda one: one[0])]
