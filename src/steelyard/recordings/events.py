@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -20,13 +20,9 @@ from steelyard.study.errors import InputError, brief
 Relation = Callable[[Path], str]
 _MEMORY = "300MB"
 _TICK_S = 0.5
-# what became of a transaction, and why it does not count
-_STATES = {
-    "done": "",
-    "failed": "",
-    "skipped": "transactions were skipped",
-    "sum": "rows are sums of other rows",
-}
+_CLIENTS_MAX = 100_000
+# of a state: why its rows do not count
+_LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums of other rows"}
 # latencies are grouped by their 11 leading bits, as histograms of three digits do
 _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
 
@@ -48,7 +44,7 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
     """Fills a report with the work of a file.
 
     relation: table function for a path. query: selects from `raw`, which is the relation: end_us (of the
-    epoch), us (latency), client, state (of _STATES; NULL: not understood). Raises InputError
+    epoch), us (latency), client, state (done, failed, or of _LEFT_OUT; NULL: not understood). Raises InputError
     for what DuckDB cannot read.
     """
     try:
@@ -86,10 +82,10 @@ def _counted(source: Source, report: Report, relation: str, query: str) -> None:
                 " grouping(client) = 1 as of_second"
                 " from cut group by grouping sets ((second, state), (client, state, slot_us))"
             )
-        connection.execute("create view seconds as from counted where of_second and state is not null")
-        connection.execute("create view clients as from counted where not of_second and state is not null")
-        _skipped(source, connection)
-        _fill(report, connection)
+        _seconds(source, report, connection)
+        _rejected(source, connection)
+        _latency(report, connection)
+        _clients(report, connection)
 
 
 def mean_and_largest(
@@ -121,77 +117,62 @@ def _watched(source: Source) -> Generator[None]:
             source.progress(share())
 
 
-def _skipped(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
-    lost = connection.execute(
-        "select coalesce(sum(n), 0) from counted where state is null and of_second"
-    ).fetchone()
-    for _ in range(int(lost[0]) if lost else 0):
+def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnection) -> None:
+    """Work by second, and the length."""
+    states = ("done", "failed", *_LEFT_OUT)
+    numbers = ", ".join(f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for state in states)
+    rows = connection.execute(
+        "select second, min(first_us) filter (state <> 'sum'), max(last_us) filter (state <> 'sum'),"
+        f" coalesce(sum(n) filter (state is null), 0)::bigint, {numbers}"
+        " from counted where of_second group by second order by second"
+    ).fetchall()
+    for _ in range(sum(lost for _, _, _, lost, *_ in rows)):
         source.skip(0, "a line with too few columns, or cells that are no numbers")
-    try:
-        rows = connection.execute(
-            "select line, any_value(csv_line) from reject_errors group by line order by line"
-        ).fetchall()
-    except duckdb.Error:
-        rows = []
-    for line, text in rows:
-        source.skip(int(line), str(text or ""))
-
-
-def _fill(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
-    ends = connection.execute(
-        "select min(first_us), max(last_us), count(distinct client) from clients where state <> 'sum'"
-    ).fetchone()
-    if not ends or ends[0] is None:
+    known = [row for row in rows if row[1] is not None]
+    if not known:
         return
-    first_us, last_us, clients = int(ends[0]), int(ends[1]), int(ends[2])
+    first_us, last_us = min(row[1] for row in known), max(row[2] for row in known)
     report.began = datetime.fromtimestamp(first_us / 1e6, UTC)
     report.seconds = max((last_us - first_us) / 1e6, 1e-6)
-    report.clients = clients or None
-    seconds = connection.execute(
-        "select second, coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
-        " coalesce(sum(n) filter (state = 'failed'), 0)::bigint from seconds"
-        " group by second order by second"
-    ).fetchall()
     start = first_us // 1_000_000
-    by_second = tuple((int(s) - start, int(done), int(failed)) for s, done, failed in seconds)
+    by_second = tuple((second - start, done, failed) for second, _, _, _, done, failed, *_ in known)
     report.work = Work(sum(d for _, d, _ in by_second), sum(f for _, _, f in by_second), by_second, detail=3)
-    states = "select state, sum(n)::bigint from seconds group by state order by state"
-    for state, number in connection.execute(states).fetchall():
-        if text := _STATES[state]:
+    for i, (state, text) in enumerate(_LEFT_OUT.items(), start=6):
+        if number := sum(row[i] for row in rows):
             report.notices.append((state, f"{number:,} {text}, and are not counted"))
-    _latency(report, connection)
-    _clients(report, connection)
+
+
+def _rejected(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
+    with suppress(duckdb.Error):
+        query = "select line, any_value(csv_line) from reject_errors group by line order by line"
+        for line, text in connection.execute(query).fetchall():
+            source.skip(int(line), str(text or ""))
 
 
 def _latency(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute(
-        "select us, sum(n)::bigint from clients where us is not null group by us order by us"
+        "select us * 1000, sum(n)::bigint from counted where not of_second and us is not null"
+        " group by us order by us"
     ).fetchall()
     if rows:
-        histogram = encoded((int(us) * 1000, int(n)) for us, n in rows)
-        total = sum(int(n) for _, n in rows)
-        report.row("latency", statement="transaction", count=total, histogram=histogram)
+        total = sum(number for _, number in rows)
+        report.row("latency", statement="transaction", count=total, histogram=encoded(rows))
 
 
 def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute(
-        "with done as (select client, us, sum(n) as n from clients where state = 'done' group by all),"
+        "with clients as (from counted where not of_second and client is not null and state <> 'sum'),"
+        " done as (select client, us, sum(n) as n from clients where state = 'done' group by all),"
         " ranked as (select *, sum(n) over (partition by client order by us) as upto,"
         " sum(n) over (partition by client) as whole from done),"
         " p99 as (select client, min(us) as us from ranked where upto >= 0.99 * whole group by client)"
-        " select client, coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
+        " select coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
         " coalesce(sum(n) filter (state = 'failed'), 0)::bigint,"
         " 1e3 * sum(total_us) filter (state = 'done') / sum(n) filter (state = 'done'),"
         " 1e3 * any_value(p99.us) from clients left join p99 using (client)"
-        " where client is not null group by client order by client limit 100000"
+        f" group by client order by client limit {_CLIENTS_MAX}"
     ).fetchall()
-    for i, (_, done, failed, mean, p99) in enumerate(rows):
+    report.clients = len(rows) or None
+    for i, (done, failed, mean, p99) in enumerate(rows):
         if mean is not None:
-            report.row(
-                "clients",
-                client=i,
-                transactions=int(done),
-                errors=int(failed),
-                mean_ns=float(mean),
-                p99_ns=float(p99),
-            )
+            report.row("clients", client=i, transactions=done, errors=failed, mean_ns=mean, p99_ns=p99)

@@ -5,8 +5,10 @@ Folders: `OPTION/FILE` or `OPTION/block-2/FILE`, with `clients-16` anywhere belo
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def by_options(given: Sequence[str]) -> list[Filed]:
         name, equals, pattern = text.partition("=")
         if not equals or not name or not pattern:
             raise InputError(f'--option "{text}": not NAME=FILES', "--option P='process/*.txt'")
-        found += [_of_folder(path, name, path.parent) for path in _files(pattern, Path(), f"--option {name}")]
+        found += [_of_folder(path, name) for path in _files(pattern, Path(), f"--option {name}")]
     return found
 
 
@@ -41,23 +43,19 @@ def by_folder(arguments: Sequence[str]) -> list[Filed]:
     files = [path for text in arguments for path in _walked(Path(text))]
     if not files:
         raise InputError("no files to import", "name files or folders")
-    roots = {path.absolute().parent for path in files}
-    common = Path(*_shared([path.parts for path in roots]))
+    common = Path(os.path.commonpath({path.absolute().parent for path in files}))
     found: list[Filed] = []
     for path in files:
-        inner = path.absolute().parent.relative_to(common).parts
-        if not inner or _BLOCK.fullmatch(inner[0]) or _CLIENTS.fullmatch(inner[0]):
-            option, folder = common.name, common
-        else:
-            option, folder = inner[0], common / inner[0]
-        found.append(_of_folder(path, code_of(option), folder))
+        first = path.absolute().parent.relative_to(common).parts[:1]
+        known = first and not (_BLOCK.fullmatch(first[0]) or _CLIENTS.fullmatch(first[0]))
+        found.append(_of_folder(path, code_of(first[0] if known else common.name)))
     return found
 
 
 def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
     """Files of a schedule, with what it says of them. Raises InputError."""
     found = [
-        _of_folder(path, code, path.parent)
+        _of_folder(path, code)
         for code, option in schedule.options.items()
         for pattern in option.files
         for path in _files(pattern, folder, f"options.{code}")
@@ -77,27 +75,27 @@ def code_of(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-_") or "recording"
 
 
-def _of_folder(path: Path, option: str, folder: Path) -> Filed:
+def _of_folder(path: Path, option: str) -> Filed:
     """A file with what the folders below its option say."""
     if not all(_CODE.fullmatch(part) for part in option.split("_")):
         raise InputError(
             f'option "{option}": use letters, digits, ".", "+" and "-" (1 to 24), `_` between factors'
         )
-    parts = path.absolute().parent.parts
-    blocks = [int(found[1]) for part in parts if (found := _BLOCK.fullmatch(part))]
-    clients = [int(found[1]) for part in parts if (found := _CLIENTS.fullmatch(part))]
-    block = blocks[-1] if blocks and blocks[-1] > 0 else None
-    number = clients[-1] if clients and clients[-1] > 0 else None
-    group = f"block {block}" if block else str(path.absolute().parent)
-    return Filed(path, option, group, block, number)
+    block, clients = (_last(pattern, path) for pattern in (_BLOCK, _CLIENTS))
+    return Filed(path, option, f"block {block}" if block else str(path.absolute().parent), block, clients)
+
+
+def _last(pattern: re.Pattern[str], path: Path) -> int | None:
+    """The number in the innermost folder of such a name; None: there is none, or it is 0."""
+    found = filter(None, map(pattern.fullmatch, reversed(path.absolute().parent.parts)))
+    return next((int(folder[1]) or None for folder in found), None)
 
 
 def _files(pattern: str, folder: Path, place: str) -> list[Path]:
-    root = Path(Path(pattern).anchor or folder)
+    anchor = Path(pattern).anchor
     try:
-        found = sorted(
-            root.glob(pattern.removeprefix(Path(pattern).anchor)), key=lambda one: natural(str(one))
-        )
+        matches = Path(anchor or folder).glob(pattern.removeprefix(anchor))
+        found = sorted(matches, key=lambda one: natural(str(one)))
     except (ValueError, NotImplementedError) as error:
         raise InputError(f'{place}: "{pattern}": {error}') from None
     files = [path for one in found for path in _walked(one)]
@@ -116,15 +114,6 @@ def _walked(path: Path) -> Iterable[Path]:
     return found
 
 
-def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    first = min(paths)
-    last = max(paths)
-    length = next(
-        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
-    )
-    return first[:length]
-
-
 def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
@@ -135,8 +124,6 @@ def _moment(text: str) -> datetime:
 def _chosen(one: Filed, choices: Sequence[FileChoice], folder: Path) -> Filed:
     for choice in choices:
         if one.path.match(choice.files) or one.path == folder / choice.files:
-            said = {k: str(v) for k, v in choice.model_dump(exclude_none=True).items() if k != "files"}
-            return Filed(
-                one.path, one.option, one.group, one.block, one.clients, one.began, one.seconds, said
-            )
+            said = choice.model_dump(exclude_none=True, exclude={"files"})
+            return replace(one, choices={name: str(value) for name, value in said.items()})
     return one

@@ -4,15 +4,16 @@ that none takes is not understood. A format also says what begins a run, so that
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.report import Better, Pools, Report, Work
 from steelyard.recordings.samples import Samples
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Line, Source
 
 Found = re.Match[str]
 # of a number: its name, or its name and the second
@@ -24,19 +25,36 @@ _NUMBER = r"\d[\d.]*"
 _EPOCH_S = 1e9
 
 
+class Numbers(dict[Key, float]):
+    """0 for a name that is not there."""
+
+    def __missing__(self, key: Key) -> float:
+        return 0.0
+
+
+class Words(dict[str, str]):
+    """Empty for a name that is not there."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
 @dataclass
 class Now:
     """The report that is being read.
 
     numbers: from which its work follows, by name. words: names that later lines need. timed: its readings at
-    their times. seen: what a run has once.
+    their times. seen: what a run has once. path: titles above a line by their indent.
+    below: the next line that is not blank.
     """
 
     report: Report
-    numbers: dict[Key, float] = field(default_factory=dict[Key, float])
-    words: dict[str, str] = field(default_factory=dict[str, str])
+    numbers: Numbers = field(default_factory=Numbers)
+    words: Words = field(default_factory=Words)
     timed: Samples = field(default_factory=Samples)
     seen: set[str] = field(default_factory=set[str])
+    path: dict[int, str] = field(default_factory=dict[int, str])
+    below: str = ""
 
     def close(self) -> Report:
         """The report with its readings. Times of the epoch begin one interval before the first."""
@@ -55,7 +73,7 @@ Act = Callable[[Now, Found], object]
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of line. act: takes it; False or a ValueError: the line is not understood.
+    """One kind of line. act: takes it; False: it is not of this kind; a ValueError: it is not understood.
 
     once: what such a line gives, which a run has once: the next such line is of another run.
     """
@@ -147,11 +165,11 @@ def word(pattern: str) -> Rule:
 def worked(now: Now) -> None:
     """Work from `done`, `failed` and `seconds`; without a count the mean of the rates of progress."""
     report, numbers = now.report, now.numbers
-    report.clients = int(numbers.get("clients", 0)) or None
-    report.seconds = numbers.get("seconds") or None
+    report.clients = int(numbers["clients"]) or None
+    report.seconds = numbers["seconds"] or None
     if "done" in numbers:
         if report.seconds:
-            report.work = Work(int(numbers["done"]), int(numbers.get("failed", 0)), detail=1)
+            report.work = Work(int(numbers["done"]), int(numbers["failed"]), detail=1)
         # latencies of a rate count from the planned start
         if "rate" not in now.words:
             report.foot_clients()
@@ -159,7 +177,7 @@ def worked(now: Now) -> None:
         text = "intermediate results without a summary: no count"
         report.notices.append(("summary-missing", text))
         report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher", "time")
-        report.seconds = numbers.get("until") or None
+        report.seconds = numbers["until"] or None
 
 
 @dataclass(frozen=True)
@@ -174,39 +192,41 @@ class Lines:
     close: Callable[[Now], None] = worked
     after: tuple[str, str] = ("", "")
 
-    def __call__(self, source: Source) -> list[Report]:
-        """One report per run. Raises InputError."""
-        found = [Now(Report(source.place(source.first)))]
-        for line, text in source.lines():
-            one, match = self._rule(text)
-            if one is None or match is None:
-                source.skip(line, text)
-                continue
-            if self._begins(found[-1], one, match):
-                found.append(Now(Report(source.place(line))))
+    def __call__(self, source: Source, lines: Iterable[Line] | None = None) -> list[Report]:
+        """One report per run. lines: in place of those of the source. Raises InputError."""
+        found = [Now(Report(source.place(source.first)), words=Words(title=source.title))]
+        full = (line for line in lines or source.lines() if line[1].strip())
+        for (line, text), (_, below) in itertools.pairwise(itertools.chain(full, [(0, "")])):
             # a number beyond 2^53, or with two points
             try:
-                if one.act(found[-1], match) is False:
-                    source.skip(line, text)
-                elif one.once:
-                    found[-1].seen.add(one.once.format(**match.groupdict()))
+                known = self._take(found, source.place(line), text, below)
             except (ValueError, KeyError):
+                known = False
+            if not known:
                 source.skip(line, text)
         for now in found:
             now.close()
             self.close(now)
         return [now.report for now in found]
 
-    def _rule(self, text: str) -> tuple[Rule, Found] | tuple[None, None]:
+    def _take(self, found: list[Now], place: str, text: str, below: str) -> bool:
+        """Whether a rule takes a line. Raises ValueError, KeyError."""
         for one in self.rules:
-            if match := one.pattern.fullmatch(text):
-                return one, match
-        return None, None
+            if (match := one.pattern.fullmatch(text)) is None:
+                continue
+            if self._begins(found[-1], one, match):
+                found.append(Now(Report(place)))
+            found[-1].below = below
+            if one.act(found[-1], match) is not False:
+                if one.once:
+                    found[-1].seen.add(one.once.format(**match.groupdict()))
+                return True
+        return False
 
     def _begins(self, now: Now, one: Rule, match: Found) -> bool:
         """Whether a line is of another run: what a run has once comes again, or the time went back."""
         at = match.groupdict().get("t") or ""
-        went_back = at.replace(".", "", 1).isdigit() and float(at) < now.numbers.get("until", 0)
+        went_back = at.replace(".", "", 1).isdigit() and float(at) < now.numbers["until"]
         end, begins = self.after
         follows = end in now.seen and bool(re.match(begins, match[0]))
         return went_back or follows or one.once.format(**match.groupdict()) in now.seen

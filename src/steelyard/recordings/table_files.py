@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,22 +26,22 @@ _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
 def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> list[PlacedRun]:
     """The runs of a table; rows with a cell that is no number are not understood. Raises InputError."""
-    rows = _rows(table, place)
     skipped = Skipped()
     runs: dict[tuple[str, int], PlacedRun] = {}
     counted: dict[tuple[str, int | None], int] = {}
-    for line, row in enumerate(rows, start=1):
+    for line, row in enumerate(_rows(table, place), start=1):
         try:
-            option, clients, report = _report(table, place, line, row)
-            said = _block(row[table.block]) if table.block else None
+            option = _option(row[table.option])
+            report = _report(table, place, line, row)
+            block = _whole(row[table.block], "block") if table.block else None
         except ValueError as error:
             skipped.add(line, f"row {line}: {error}")
             continue
+        clients = report.clients
         seen = counted[option, clients] = counted.get((option, clients), 0) + 1
-        block = said or seen
-        run = runs.setdefault((option, block), PlacedRun(option, block, [], []))
+        run = runs.setdefault((option, block or seen), PlacedRun(option, block or seen, [], []))
         if any(n == clients for n, _ in run.points):
-            raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
+            raise InputError(f"{place}: a second row of {option}, block {run.block}, clients {clients}")
         run.points.append((clients, [report]))
     if skipped.count:
         unread[str(place)] = skipped
@@ -54,83 +54,78 @@ def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> 
 
 
 def _rows(table: TableFile, place: Path) -> list[Mapping[str, Any]]:
+    """Rows with the columns that the schedule names."""
     reader = _READERS.get(place.suffix.lower())
     if reader is None:
         raise InputError(f"{place}: a table of results ends in one of {', '.join(_READERS)}")
-    more = ", all_varchar = true" if reader == "read_csv" else ""
+    said = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
+    wanted = list(dict.fromkeys(name for name in said if name))
+    relation = f"{reader}(?{', all_varchar = true' if reader == 'read_csv' else ''})"
     with closing(duckdb.connect(config={"memory_limit": "300MB"})) as connection:
         try:
-            cursor = connection.execute(f"from {reader}(?{more}) limit {_ROWS_MAX + 1}", [str(place)])
+            cursor = connection.execute(f"from {relation} limit 0", [str(place)])
             names = [column[0] for column in cursor.description or ()]
-            found: list[Mapping[str, Any]] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            for column in wanted:
+                if column not in names:
+                    raise InputError(f'{place}: no column "{column}"{nearest(column, names)}')
+            quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in wanted)
+            cursor = connection.execute(f"select {quoted} from {relation} limit {_ROWS_MAX + 1}", [str(place)])
+            found: list[Mapping[str, Any]] = [dict(zip(wanted, row, strict=True)) for row in cursor.fetchall()]
         except duckdb.Error as error:
             raise InputError(f"{place}: cannot be read: {brief(str(error), 200)}") from None
-    for column in _columns(table):
-        if column not in names:
-            raise InputError(f'{place}: no column "{column}"{nearest(column, names)}')
     if len(found) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return found
 
 
-def _columns(table: TableFile) -> Sequence[str]:
-    said = (table.option, table.block, table.clients, table.seconds)
-    return [*(name for name in said if name), *(metric.column for metric in table.metrics)]
-
-
-def _report(
-    table: TableFile, place: Path, line: int, row: Mapping[str, Any]
-) -> tuple[str, int | None, Report]:
-    """Raises ValueError where a cell is no number, or the option is missing."""
-    text = str(row[table.option] or "").strip()
-    if not text:
+def _option(cell: Any) -> str:
+    """Its code. Raises ValueError where it is missing."""
+    if not (text := str(cell or "").strip()):
         raise ValueError("no option")
-    clients = int(_number(row[table.clients]) or 0) if table.clients else None
-    if clients is not None and not 1 <= clients <= 10_000:
-        raise ValueError(f"{clients} clients")
-    report = Report(f"{place}: row {line}", "tables/results", clients=clients)
+    # a code is limited part by part
+    return "_".join(part[:24] for part in code_of(text).split("_"))
+
+
+def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) -> Report:
+    """Raises ValueError where a cell is no number."""
+    report = Report(f"{place}: row {line}", "tables/results")
+    if table.clients:
+        report.clients = _whole(row[table.clients], "number of clients", 10_000)
     report.seconds = _number(row[table.seconds]) if table.seconds else None
     for metric in table.metrics:
         value = _number(row[metric.column])
         if value is None:
             continue
-        if metric.metric == "throughput":
-            seconds = report.seconds or _LENGTH_S
-            report.seconds = seconds
-            report.work = Work(round(value * seconds / _period_s(table, place)))
-            if not table.seconds:
-                text_ = f"only rates are known; counts are those of {_LENGTH_S:g} s"
-                report.notices.append(("rates-alone", text_))
-        else:
+        if metric.metric != "throughput":
             report.figure(metric.metric, value, metric.unit, metric.better)
+            continue
+        # without `/` it is a count in the interval, per second
+        _, slash, period = metric.unit.rpartition("/")
+        if slash and period not in _PERIODS_S:
+            raise InputError(
+                f'{place}: throughput in "{metric.unit}"', "use a unit per s, min or h, such as 1/min"
+            )
+        report.seconds = report.seconds or _LENGTH_S
+        report.work = Work(round(value * report.seconds / (_PERIODS_S[period] if slash else 1)))
+        if not table.seconds:
+            text = f"only rates are known; counts are those of {_LENGTH_S:g} s"
+            report.notices.append(("rates-alone", text))
     if not report.understood:
         raise ValueError("no number")
-    # a code is limited part by part
-    return "_".join(part[:24] for part in code_of(text).split("_")), clients, report
+    return report
 
 
-def _period_s(table: TableFile, place: Path) -> int:
-    """The time to which a throughput refers; without `/` it is a count in the interval, per second."""
-    unit = next(metric.unit for metric in table.metrics if metric.metric == "throughput")
-    _, slash, period = unit.rpartition("/")
-    if slash and period not in _PERIODS_S:
-        raise InputError(f'{place}: throughput in "{unit}"', "use a unit per s, min or h, such as 1/min")
-    return _PERIODS_S[period] if slash else 1
-
-
-def _block(cell: Any) -> int:
+def _whole(cell: Any, name: str, most: float = LARGEST) -> int:
     """Raises ValueError."""
     value = _number(cell)
-    if value is None or value != int(value) or value < 1:
-        raise ValueError(f"the block is no whole number from 1: {cell}")
+    if value is None or value != int(value) or not 1 <= value <= most:
+        raise ValueError(f"the {name} is no whole number from 1: {cell}")
     return int(value)
 
 
 def _number(cell: Any) -> float | None:
-    if cell is None:
-        return None
-    if isinstance(cell, int | float):
-        if not abs(cell) <= LARGEST:
-            raise ValueError(f"beyond 2^53: {cell}")
-        return float(cell)
-    return number(str(cell))
+    if not isinstance(cell, int | float):
+        return None if cell is None else number(str(cell))
+    if not abs(cell) <= LARGEST:
+        raise ValueError(f"beyond 2^53: {cell}")
+    return float(cell)

@@ -8,30 +8,29 @@ have different names, so that they are never compared.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from steelyard.recordings.cells import number, percentage, slug
+from steelyard.recordings.cells import exact, percentage, slug
 from steelyard.recordings.clocks import moment_in
-from steelyard.recordings.formats.ase._sysmon_layout import HEADER, columns_of, is_heading, may_be_subheading
+from steelyard.recordings.lines import Found, Lines, Now, figure, known, rule
 from steelyard.recordings.report import Better, Report, Work
-from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import is_ruler
 
 TITLE = "ASE sp_sysmon, threaded and process mode; several reports in one file"
 
 _BEGINS = "Adaptive Server Enterprise System Performance Report"
-_CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|n/?a|#+)"
-_ROW = re.compile(rf"(\s*)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", re.IGNORECASE)
-_CELLS = re.compile(_CELL, re.IGNORECASE)
-_SENTENCE = re.compile(
-    r"\s*(Your |and I/?O Polling|Adaptive Server threads are|Throughput \(committed|- "
-    r"|configuration parameter|the machine to be|Tuning Recommendations|\[\.\.\.\]|=+ ?End of Report)"
+_HEADERS = (
+    "Server Version|Server Name|Run Date|Sampling Started at|Sampling Ended at|Sample Interval"
+    "|Sample Mode|Counters Last Cleared|Statistics Cleared at|Statistics Sampled at"
 )
+_CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|(?i:n/?a)|#+)"
+_CELLS = re.compile(_CELL)
 # the statement cache by itself; the title of the section gives the interval: --- sp_sysmon "00:00:45" ---
 _PART = re.compile(r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\d.]+\s+\d+\s")
 _CALL = re.compile(r'sp_sysmon "(\d\d:\d\d:\d\d)"')
 _TIMES = ("%b %d, %Y %H:%M:%S", "%b %d, %Y %H%M%S")
 _CLOCK = re.compile(r"(\d\d):?(\d\d):?(\d\d)")
+_COLUMNS = ["per_sec", "per_xact", "count", "of_total"]
 
 # means are rounded to a tenth of a per cent
 _SLACK = 0.005
@@ -44,7 +43,6 @@ _RATES: dict[str, tuple[str, Better]] = {
     "procedure_recompilations": ("recompilations_per_s", "lower"),
     "total_cpu_yields": ("cpu_yields_per_s", "neither"),
 }
-_CONTENTION = "spinlock_contention"
 # tables of percentages: heading, prefix of the figures, their names
 _ENGINES = {
     "engine utilization": ("engine_ticks", ("user", "system", "io", "idle")),
@@ -58,221 +56,189 @@ def sniff(head: str) -> bool:
     return _BEGINS in head or bool(_PART.match(head))
 
 
-def read(source: Source) -> list[Report]:
-    """One report per sample."""
-    found: list[Report] = []
-    lines: list[Line] = []
-    for number_, text in source.lines():
-        if _BEGINS in text:
-            found += _parsed(source, lines)
-            lines = []
-        lines.append((number_, text))
-    return found + _parsed(source, lines)
+def _seconds(text: str) -> float:
+    if (found := _CLOCK.fullmatch(text)) is None:
+        raise ValueError(text)
+    hours, minutes, seconds = map(int, found.groups())
+    return 3600.0 * hours + 60.0 * minutes + seconds
 
 
-@dataclass
-class _Sample:
-    """A report while it is read. columns: of the table that the lines are in. mode: of the engines' table."""
-
-    report: Report
-    seconds: float | None = None
-    columns: tuple[str, ...] = ()
-    table: str = ""
-    pool: str = ""
-    pool_level: int = 0
-    path: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    engines: dict[str, list[dict[str, float]]] = field(default_factory=dict[str, list[dict[str, float]]])
-    totals: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-
-
-def _parsed(source: Source, lines: list[Line]) -> list[Report]:
-    whole = any(_BEGINS in text for _, text in lines)
-    if not whole and not _PART.match("\n".join(text for _, text in lines[:3])):
-        for number_, text in lines:
-            source.skip(number_, text)
-        return []
-    now = _Sample(Report(source.place(lines[0][0])))
-    if not whole and (call := _CALL.match(source.title)):
-        _header(now, f"Sample Interval: {call[1]}")
-    headers = {i for i in range(len(lines) - 1) if is_ruler(lines[i + 1][1]) and not is_ruler(lines[i][1])}
-    for i, (number_, text) in enumerate(lines):
-        if not text.strip() or is_ruler(text) or set(text.strip()) <= {"=", "-"} or _BEGINS in text:
-            continue
-        if not (
-            _header(now, text) or _row(now, text) or (is_heading(i, text, headers) and _heading(now, text))
-        ):
-            if _is_known_text(text):
-                if not _keep_advice(now, text):
-                    source.skip(number_, text)
-            elif not (may_be_subheading(i, lines) and _subheading(now, text)):
-                source.skip(number_, text)
-    _close(now)
-    return [now.report]
-
-
-def _header(now: _Sample, text: str) -> bool:
-    found = HEADER.fullmatch(text)
-    if found is None:
-        return False
-    name, value = found[1], found[2]
+def _header(now: Now, found: Found) -> None:
+    name, value, report = found[1], found[2], now.report
     if name == "Server Name":
-        now.report.server = value
+        report.server = value
     elif name == "Sample Interval":
-        if (at := _CLOCK.fullmatch(value)) is None:
-            return False
-        hours, minutes, seconds = map(int, at.groups())
-        now.seconds = now.report.seconds = 3600.0 * hours + 60.0 * minutes + seconds
+        report.seconds = _seconds(value)
     elif name in ("Sampling Started at", "Statistics Cleared at"):
         # 12.5 gives the day by itself
-        day = now.report.facts.get("Run Date", "") if name.startswith("Stat") else ""
+        day = report.facts.get("Run Date", "") if name.startswith("Stat") else ""
         if (began := moment_in(f"{day} {value}", *_TIMES)) is None:
-            return False
-        now.report.began = began
-    now.report.facts[name] = value
-    return True
+            raise ValueError(value)
+        report.began = began
+    report.facts[name] = value
 
 
-def _heading(now: _Sample, text: str) -> bool:
+def _table(now: Now, found: Found) -> bool | None:
     """The line above a ruler: title of a section, or names of the columns."""
-    parts = re.split(r"\s{2,}", text.strip(" >\t"))
-    if any(_CELLS.fullmatch(part) for part in parts):
+    parts = re.split(r"\s{2,}", found[0].strip(" >\t"))
+    if not (is_ruler(now.below) or found[1]) or any(_CELLS.fullmatch(part) for part in parts):
         # a damaged row above the ruler that ends its table
         return False
-    now.table, now.columns = parts[0].lower(), tuple(map(slug, parts[1:]))
-    now.path, now.pool, now.pool_level = [], "", 0
-    return True
+    now.words |= {"table": parts[0].lower(), "columns": " ".join(map(slug, parts[1:])), "pool": ""}
+    now.path.clear()
+    return None
 
 
-def _row(now: _Sample, text: str) -> bool:
-    found = None if text.startswith(">") else _ROW.fullmatch(text)
-    if found is None:
-        return False
-    cells = _CELLS.findall(found[3])
-    label = re.sub(r"\s{2,}", " ", found[2] or "")
-    if len(found[1]) <= now.pool_level and label and not label.startswith("Pool Summary"):
-        now.pool = ""
-    try:
-        values = [percentage(cell.replace(" ", "")) for cell in cells]
-    except ValueError:
-        return False
+def _pool(now: Now, found: Found) -> None:
+    now.words["pool"], now.numbers["pool"] = found[2].strip(), len(found[1])
+
+
+def _at(now: Now, indent: int, in_pool: bool = False) -> None:
+    """Leaves the titles and the pool below which a line does not stand."""
+    if indent <= now.numbers.get("pool", -1) and not in_pool:
+        now.words["pool"] = ""
+    now.path = {level: name for level, name in now.path.items() if level < indent}
+
+
+def _columns(now: Now, cells: Sequence[str]) -> list[str] | None:
+    """The columns of a row; None where it has too few cells or too many, or a share in place of a count."""
+    columns = now.words["columns"].split() or _COLUMNS
+    if len(cells) == len(columns) - 1 and columns[-1] == "of_total" and re.match(r"[\d-]", cells[-1]):
+        # a total has no share of itself
+        columns = columns[:-1]
+    numbers = [(c, cell) for c, cell in zip(columns, cells, strict=False) if re.match(r"[\d-]", cell)]
+    counted = "of_total" in columns or columns[:3] == _COLUMNS[:3]
+    # shares have their sign, and nothing else has one
+    if counted and any(cell.endswith("%") != (column == "of_total") for column, cell in numbers):
+        return None
+    return columns if len(cells) == len(columns) else None
+
+
+def _row(now: Now, found: Found) -> bool | None:
+    cells, label = _CELLS.findall(found[3]), re.sub(r"\s{2,}", " ", found[2] or "")
+    table, indent = now.words["table"], len(found[1])
+    values = [percentage(cell.replace(" ", "")) for cell in cells]
+    _at(now, indent, in_pool=not label or label.startswith("Pool Summary"))
+    pool = now.words["pool"]
     for title, (prefix, names) in _ENGINES.items():
-        if now.table.startswith(title):
+        if table.startswith(title):
             # 12.5 has one column, whose last row gives the mean
-            names = names if now.columns else ("",)
-            whole = len(cells) == len(names) and all(cell.endswith("%") for cell in cells)
-            return whole and _engine_row(now, prefix, label, names, values)
-    while now.path and now.path[-1][0] >= len(found[1]):
-        now.path.pop()
-    entity = " / ".join(filter(None, (now.table, now.pool, *(name for _, name in now.path), label.strip())))
-    if (columns := columns_of(now.columns, cells)) is None:
+            names = names if now.words["columns"] else ("",)
+            shares = [exact(cell.rstrip("% ")) for cell in cells if cell.endswith("%")]
+            if len(shares) < len(cells):
+                return False
+            return _engine(now, prefix, label, dict(zip(names, shares, strict=True)))
+    entity = " / ".join(filter(None, (table, pool, *now.path.values(), label.strip())))
+    if (columns := _columns(now, cells)) is None:
         return False
-    by_column = dict(zip(columns, values, strict=False))
-    for column, cell, value in zip(columns, cells, values, strict=False):
-        if value is not None and column not in ("per_sec", "per_xact"):
-            # of what is 'n/a' per second the count is a state or a maximum, not a number of events
-            seconds = now.seconds if by_column.get("per_sec") is not None else None
-            _keep(now, entity, slug(label), column, cell, value, seconds)
-    return True
-
-
-def _keep(
-    now: _Sample, entity: str, name: str, column: str, cell: str, value: float, seconds: float | None
-) -> None:
-    if column == "count" and "." in cell:
-        # an average, not a count
-        now.report.sample(0, entity, "average", value)
-    elif column == "count":
-        now.report.sample(0, entity, "count", value)
-        if seconds:
-            now.report.sample(0, entity, "rate_per_s", value / seconds)
-            if name in _RATES:
-                figure, better = _RATES[name]
-                now.report.figure(figure, value / seconds, "1/s", better)
-            if name == "committed_xacts":
-                now.report.work = Work(int(value), driver=False)
-    else:
-        metric = "of_total_percent" if column == "of_total" else slug(column)
-        now.report.sample(0, entity, metric, value)
-        if name.endswith(_CONTENTION) and column == "of_total":
-            now.report.figure(f"{name}_percent", value, "%", "lower")
-
-
-def _engine_row(
-    now: _Sample, prefix: str, label: str, names: tuple[str, ...], values: list[float | None]
-) -> bool:
-    known = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-    if len(known) < len(values):
-        return False
-    if "" in known and (total := re.match(r"Summary Total ([\d.]+) % Average", label)):
-        now.totals[prefix] = (float(total[1]), known[""])
-        return True
-    entity = f"{now.pool or 'server'} {label.strip() or 'Average'}"
-    for name, value in known.items():
-        now.report.sample(0, entity, _share(prefix, name), value)
-    if label.startswith(("Engine", "Thread")):
-        now.engines.setdefault(prefix, []).append(known)
-    return True
-
-
-def _share(prefix: str, name: str) -> str:
-    return "_".join(filter(None, (prefix, name, "percent")))
-
-
-def _subheading(now: _Sample, text: str) -> bool:
-    """`ThreadPool : name`, or a line without numbers whose rows follow."""
-    body = text.strip()
-    if body.startswith("ThreadPool :"):
-        now.pool = body.removeprefix("ThreadPool :").partition(":")[0].strip()
-        now.pool_level = len(text) - len(text.lstrip())
-        return True
-    if len(body) > 50 or (re.search(r"\d[\d.,]*\s*%?$", body) and not re.fullmatch(r"Engine \d+", body)):
-        return False
-    level = len(text) - len(text.lstrip())
-    if body.lower() in _ENGINES:
-        now.table, now.columns, now.path = body.lower(), (), []
-        return True
-    if level <= now.pool_level:
-        now.pool = ""
-    while now.path and now.path[-1][0] >= level:
-        now.path.pop()
-    now.path.append((level, body.rstrip(":")))
-    return bool(re.fullmatch(r"[A-Z][\w /().%:'-]*", body))
-
-
-def _is_known_text(text: str) -> bool:
-    return bool(_SENTENCE.match(text)) or bool(re.match(r"\s+[A-Z]?/?[\w/. ]*(P/|Sat |64-bit|32-bit)", text))
-
-
-def _keep_advice(now: _Sample, text: str) -> bool:
-    """Whether the sentence is whole: two of them hold a number."""
-    if text.strip().startswith("- "):
-        now.report.facts[f"advice {len(now.report.facts)}"] = text.strip(" -")
-    elif found := re.search(r"(consuming|per CPU unit\) :) +(\d[\d.]*)(?= CPU units|\s*$)", text):
-        name = "cpu_units" if found[1] == "consuming" else "xacts_per_cpu_unit"
-        now.report.figure(name, number(found[2]), "", "neither")
-    else:
-        return not re.search(r"consuming|per CPU unit", text)
-    return True
-
-
-def _close(now: _Sample) -> None:
-    """Figures of the engines: means over all of them, and what the threads used by the system's account."""
-    report = now.report
-    for prefix, rows in now.engines.items():
-        if prefix == "os_threads":
-            busy = sum(row["user"] + row["system"] for row in rows)
-            report.figure("os_cpu_of_threads_percent", busy, "%", "lower")
+    by_column = dict(zip(columns, values, strict=True))
+    # of what is 'n/a' per second the count is a state or a maximum, not a number of events
+    seconds = None if by_column.get("per_sec") is None else now.report.seconds or _of_title(now)
+    for column, cell in zip(columns, cells, strict=True):
+        if (value := by_column[column]) is None or column in ("per_sec", "per_xact"):
             continue
-        for name in rows[0]:
-            mean = sum(row[name] for row in rows) / len(rows)
-            report.figure(_share(prefix, name), mean, "%")
-            if prefix in now.totals:
-                total, stated = now.totals[prefix]
-                said = (
-                    f"a mean of {stated:g} % and a total of {total:g} % for {len(rows)} engines of {mean:g} %"
-                )
-                report.foot(said, stated + total, mean * (1 + len(rows)), _SLACK)
-    if now.engines:
-        report.facts["kernel mode"] = "process" if "engine_busy" in now.engines else "threaded"
-    if now.seconds is None:
+        if column == "count" and "." not in cell:
+            _count(now.report, entity, slug(label), value, seconds)
+            continue
+        # a count with decimals is an average
+        metric = {"of_total": "of_total_percent", "count": "average"}.get(column, slug(column))
+        now.report.sample(0, entity, metric, value)
+        if column == "of_total" and slug(label).endswith("spinlock_contention"):
+            now.report.figure(f"{slug(label)}_percent", value, "%", "lower")
+    return None
+
+
+def _of_title(now: Now) -> float | None:
+    """The interval of a part of a report, from the call in the title."""
+    if call := _CALL.match(now.words["title"]):
+        now.report.seconds = _seconds(call[1])
+        now.report.facts["Sample Interval"] = call[1]
+    return now.report.seconds
+
+
+def _count(report: Report, entity: str, name: str, value: float, seconds: float | None) -> None:
+    report.sample(0, entity, "count", value)
+    if not seconds:
+        return
+    report.sample(0, entity, "rate_per_s", value / seconds)
+    if name in _RATES:
+        figure, better = _RATES[name]
+        report.figure(figure, value / seconds, "1/s", better)
+    if name == "committed_xacts":
+        report.work = Work(int(value), driver=False)
+
+
+def _engine(now: Now, prefix: str, label: str, shares: dict[str, float]) -> None:
+    of = now.words["pool"] or "server"
+    total = re.match(r"Summary Total ([\d.]+) % Average", label)
+    for name, value in shares.items():
+        metric = "_".join(filter(None, (prefix, name, "percent")))
+        if total and not name:
+            now.numbers |= {f"{metric} total": float(total[1]), f"{metric} mean": value}
+        else:
+            now.report.sample(0, f"{of} {label.strip() or 'Average'}", metric, value)
+
+
+def _title(now: Now, found: Found) -> bool | None:
+    """A line without numbers whose rows follow."""
+    indent, body = len(found[1]), found[2]
+    deeper = len(now.below) - len(now.below.lstrip()) > indent or now.below.lstrip().startswith(
+        "ThreadPool :"
+    )
+    if not deeper and not body.endswith((":", "during sample")):
+        return False
+    if body.lower() in _ENGINES:
+        now.words |= {"table": body.lower(), "columns": "", "pool": ""}
+        now.path.clear()
+        return None
+    _at(now, indent)
+    now.path[indent] = body.rstrip(":")
+    return None
+
+
+def _advice(now: Now, found: Found) -> None:
+    now.report.facts[f"advice {len(now.report.facts)}"] = found[0].strip(" -")
+
+
+def _close(now: Now) -> None:
+    """Figures of the engines: means over all of them, and what the threads used by the system's account."""
+    report, n = now.report, now.numbers
+    shares: dict[str, list[float]] = {}
+    for sample in report.samples:
+        if re.fullmatch(r"[^/]* (Engine|Thread) [^/]*", sample.entity):
+            shares.setdefault(sample.metric, []).append(sample.value)
+    for metric, values in shares.items():
+        if metric.startswith("os_threads"):
+            continue
+        mean, engines = sum(values) / len(values), len(values)
+        report.figure(metric, mean, "%")
+        report.facts["kernel mode"] = "process" if metric.startswith("engine_busy") else "threaded"
+        if (total := n.get(f"{metric} total")) is not None:
+            stated = n[f"{metric} mean"]
+            said = f"a mean of {stated:g} % and a total of {total:g} % for {engines} engines of {mean:g} %"
+            report.foot(said, stated + total, mean * (1 + engines), _SLACK)
+    threads = [sum(values) for metric, values in shares.items() if re.match("os_threads_(user|sys)", metric)]
+    report.figure("os_cpu_of_threads_percent", sum(threads) if threads else None, "%", "lower")
+    if report.seconds is None:
         report.notices.append(("interval-unknown", "the report gives no Sample Interval: no rates"))
+
+
+read = Lines(
+    (
+        rule(f".*{_BEGINS}.*", lambda now, found: None, once="report"),
+        rule(rf"({_HEADERS}):?\s+(\S.*?)\s*", _header),
+        rule(rf"( *)(?!>)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", _row),
+        rule(r"( *)ThreadPool : ?([^:]*).*", _pool),
+        rule(r"\s*\S.*?(per sec\s+per xact\s+count.*)?", _table),
+        figure(r".*consuming +(N) CPU units.*", "cpu_units", "", "neither", "time"),
+        figure(r".*per CPU unit\) : +(N)\s*", "xacts_per_cpu_unit", "", "neither", "time"),
+        rule(r"\s*- .*", _advice),
+        known(
+            r"\s*(?:Your |and I/?O Polling|configuration parameter|the machine to be|Tuning Recommendations"
+            r"|\[\.\.\.\]|=+ ?End of Report)",
+            r"\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)",
+        ),
+        rule(rf"( *)(?!{_HEADERS})([A-Z][\w /().%:'-]*?)\s*", _title),
+    ),
+    _close,
+)

@@ -23,9 +23,9 @@ def _line(now: Now, found: Found) -> None:
     if not summary:
         return
     n, count = now.numbers, values.get("Count", 0)
-    n["seconds"] = max(n.get("seconds", 0), at_s)
+    n["seconds"] = max(n["seconds"], at_s)
     name = "failed" if found["of"].endswith("_ERR") else "done"
-    n[name] = n.get(name, 0) + count
+    n[name] += count
     if mean := values.get("Avg(ms)"):
         total = values.get("Sum(ms)", count * mean)
         text = f"{count:,.0f} {found['of']} of {mean:g} ms and a sum of {total:g} ms"

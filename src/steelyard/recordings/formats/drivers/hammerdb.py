@@ -33,12 +33,12 @@ def _count(now: Now, found: Found) -> None:
 
 
 def _timing(now: Now, found: Found) -> None:
-    now.report.sample(0, f"procedure {now.words.get('procedure') or 'not named'}", found[1], exact(found[2]))
+    now.report.sample(0, f"procedure {now.words['procedure'] or 'not named'}", found[1], exact(found[2]))
 
 
 def _close(now: Now) -> None:
-    counted_s = now.numbers.get("last")
-    now.report.seconds = now.numbers.get("minutes", 0) * _MINUTE_S or counted_s or None
+    counted_s = now.numbers["last"]
+    now.report.seconds = now.numbers["minutes"] * _MINUTE_S or counted_s or None
     worked(now.report)
 
 

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 from steelyard.recordings.formats.drivers import hammerdb
@@ -48,8 +47,8 @@ def read(source: Source) -> list[Report]:
 
 
 def _job(source: Source, file: sqlite3.Connection, number: int, jobid: Any, *kinds: Any) -> list[Report]:
-    lines = tuple((number, text.replace("\n", " ")) for text in _lines(file, jobid))
-    found = [report for report in hammerdb.read(replace(source, inner=lines)) if report.work]
+    lines = ((number, text.replace("\n", " ")) for text in _lines(file, jobid))
+    found = [report for report in hammerdb.read(source, lines) if report.work]
     if not found:
         source.skip(number, f"job {jobid}: no result")
     for report in found:

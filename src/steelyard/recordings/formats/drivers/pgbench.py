@@ -47,7 +47,7 @@ def _lag(now: Now, found: Found) -> None:
 def _statement(now: Now, found: Found) -> bool | None:
     if now.numbers.get("columns") != sum(map(bool, found.group(2, 3))):
         return False
-    script = now.words.get("script")
+    script = now.words["script"]
     entity = f"{script + ': ' if script else ''}statement {found[4].strip()}"
     for name, cell in zip(("latency_mean_ms", "failures", "retries"), found.groups(), strict=False):
         now.report.sample(0, entity, name, float(cell) if cell else None)
@@ -56,7 +56,7 @@ def _statement(now: Now, found: Found) -> bool | None:
 
 def _close(now: Now) -> None:
     report, n = now.report, now.numbers
-    done, tps, planned = n.get("done", 0), n.get("tps"), n.get("planned", 0)
+    done, tps, planned = n["done"], n["tps"], n["planned"]
     n["seconds"] = done / tps if tps else planned
     worked(now)
     if tps and planned:

@@ -105,9 +105,9 @@ def _interval(now: Now, found: Found) -> bool | None:
     at_s = second - n.setdefault("start", second)
     counts = {"done": done, "failed": failed, "us": cells[2], "skipped": sum(cells[10:11])}
     for name, value in counts.items():
-        n[name] = n.get(name, 0) + value
+        n[name] += value
         if name in ("done", "failed") and len(n) <= 2 * _SECONDS_MAX:
-            n[name, at_s] = n.get((name, at_s), 0) + value
+            n[name, at_s] += value
     values = {"transactions": done} | dict(zip(("skipped", "retried", "retries"), cells[10:13], strict=False))
     for name, i in (("latency", 2), ("lag", 6)):
         if done and len(cells) > i + 3 and (name == "latency" or any(cells[6:10])):
@@ -126,7 +126,7 @@ def _close(now: Now) -> None:
     if "start" not in n:
         return
     report.began = datetime.fromtimestamp(n["start"], UTC)
-    if step := n.get("step"):
+    if step := n["step"]:
         report.seconds = float(n["last"] + step - n["start"])
         seconds = [key[1] for key in n if isinstance(key, tuple) and key[0] == "done"]
         whole = sum(n["done", second] for second in seconds) == n["done"]

@@ -58,7 +58,7 @@ def _count(now: Now, found: Found) -> None:
     """Adds counts to those of earlier checkpoints."""
     for name, cell in found.groupdict().items():
         if cell:
-            now.numbers[name] = now.numbers.get(name, 0) + exact(cell)
+            now.numbers[name] += exact(cell)
 
 
 def _latency(now: Now, found: Found) -> None:
@@ -84,20 +84,20 @@ def _over_checkpoints(report: Report, mean: float) -> None:
 
 def _close(now: Now) -> None:
     report, n = now.report, now.numbers
-    n.setdefault("clients", n.get("threads", 0))
+    n.setdefault("clients", n["threads"])
     if "events" in n:
         n.setdefault("done", n["events"])
-    done, total_ms = n.get("done"), n.get("latency_sum_ms") or 1e3 * n.get("latency_sum_s", 0)
-    if total_ms and done and n.get("checkpoints"):
+    done, total_ms = n.get("done"), n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
+    if total_ms and done and n["checkpoints"]:
         _over_checkpoints(report, total_ms / done)
         del n["per_s"]
     worked(now)
-    report.seconds = report.seconds or n.get("until")
+    report.seconds = report.seconds or n["until"]
     for name in _COUNTS:
         report.sample(0, "sysbench", name, n.get(name))
     if not done or not report.seconds:
         return
-    if per_s := n.get("per_s"):
+    if per_s := n["per_s"]:
         said = f"{per_s:g} per s, and {done:,.0f} in {report.seconds:g} s"
         report.foot(said, per_s * report.seconds, done, _SLACK)
     if total_ms and (mean := report.value("latency_mean")):

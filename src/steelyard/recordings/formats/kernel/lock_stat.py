@@ -40,12 +40,12 @@ def _heading(now: Now, found: Found) -> None:
 
 
 def _lock(now: Now, found: Found) -> bool | None:
-    names, cells = _OLD if now.words.get("names") == "old" else _NEW, found[2].split()
-    now.numbers |= {"rulers": 0, "class": now.numbers.get("class", 0) + 1}
+    names, cells = _OLD if now.words["names"] == "old" else _NEW, found[2].split()
+    now.numbers |= {"rulers": 0, "class": now.numbers["class"] + 1}
     if len(cells) != len(names) and not (found[3] and _LEAST <= len(cells) < len(names)):
         return False
     values = {column: exact(cell) for column, cell in zip(names, cells, strict=False)}
-    name, capture = found[1], now.numbers.get(f"captures of {found[1]}", 0)
+    name, capture = found[1], now.numbers[f"captures of {found[1]}"]
     now.numbers[f"captures of {name}"] = capture + 1
     for column, (metric, times) in _READINGS.items():
         now.report.sample(capture, name, metric, values[column] * times if column in values else None)
@@ -55,12 +55,9 @@ def _lock(now: Now, found: Found) -> bool | None:
     if "holdtime-total" in values and values["acquisitions"]:
         more["hold_mean_ns"] = 1e3 * values["holdtime-total"] / values["acquisitions"]
         more["hold_max_ns"] = 1e3 * values["holdtime-max"]
-    now.report.row(
-        "locks",
-        role="",
-        lock=name,
-        type={"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""),
-        call_site="",
+    now.report.lock(
+        name,
+        {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""),
         contended=int(values["contentions"]),
         wait_total_ns=round(1e3 * values["waittime-total"]),
         wait_max_ns=round(1e3 * values["waittime-max"]),
@@ -70,13 +67,13 @@ def _lock(now: Now, found: Found) -> bool | None:
 
 
 def _ruler(now: Now, found: Found) -> None:
-    now.numbers["rulers"] = now.numbers.get("rulers", 0) + 1
+    now.numbers["rulers"] += 1
 
 
 def _site(now: Now, found: Found) -> bool | None:
     # the kernel keeps no times of a call site, and has each site once below a ruler
-    n, rulers = now.numbers, now.numbers.get("rulers", 0)
-    site = f"{n.get('class', 0)} {found[3]}", rulers
+    n, rulers = now.numbers, now.numbers["rulers"]
+    site = f"{n['class']} {found[3]}", rulers
     if rulers not in (1, 2) or site in n:
         n["rulers"] = 3
         return False

@@ -7,11 +7,13 @@ be wrapped: a row that ends early is read together with the next line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
+from steelyard.recordings.lines import Found, Lines, Now, Rule, has, known, numbers, rule, word
 from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Line, Source
 
 TITLE = "lockmeter's lockstat (Linux 2.4, 2.6)"
 
@@ -32,90 +34,79 @@ _READS = re.compile(
     rf"(?:\(\s*{_T}\))?\s+(?P<wait>{_T})(?:\(\s*(?P<wait_max>{_T})\))?(?:\(\s*(?P<cpu>[\d.]+)\s*%\))?\s+"
     rf"(?P<total>\d+){_SHARES}\s+{_NAME}\s*"
 )
-_SECTION = re.compile(r"\s*(SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b")
-_KNOWN = re.compile(r"\s*(UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)")
-_DELTA = re.compile(r"Delta Time: ([\d.]+) sec")
-_OVERFLOW = re.compile(r"overflowed|may be in error", re.IGNORECASE)
 _TYPES = {"SPINLOCKS": "spinlock", "RWLOCK READS": "rwlock:R", "RWLOCK WRITES": "rwlock:W"}
 
 
-def sniff(head: str) -> bool:
-    """Whether a table of spinlocks begins."""
-    return bool(re.search(r"^[>\s]*SPINLOCKS\s+HOLD\s+WAIT", head, re.MULTILINE))
+def _joined(lines: Iterator[Line]) -> Iterator[Line]:
+    """Lines; a row that ends early together with the next line."""
+    begun: Line | None = None
+    for line in lines:
+        whole = f"{begun[1]}\n{line[1]}" if begun else line[1]
+        if begun and not (_ROW.fullmatch(whole) or _READS.fullmatch(whole)):
+            yield begun
+            whole = line[1]
+        begun = (line[0], whole)
+        if not re.match(r"\s*[\d.]+ ?%", whole) or _ROW.fullmatch(whole) or _READS.fullmatch(whole):
+            yield begun
+            begun = None
+    if begun:
+        yield begun
+
+
+def _heading(now: Now, found: Found) -> None:
+    now.numbers["name"] = len(found[1])
+
+
+def _warning(now: Now, found: Found) -> None:
+    now.report.notices.append(("source-warns", f"lockmeter warns: {found[0].strip()}"))
+
+
+def _continue(now: Now, found: Found) -> None:
+    row = now.report.rows["locks"][-1]
+    row["call_site" if row["call_site"] else "lock"] += found[1]
+
+
+def _lock(now: Now, row: Found) -> bool | None:
+    section, parent = now.words.get("section", "SPINLOCKS"), now.words["parent"]
+    if ("readers" in row.groupdict()) != (section == "RWLOCK READS"):
+        return False
+    if "\n" in row[0] or row.start("name") <= now.numbers["name"] + 1:
+        parent = ""
+    now.words["parent"] = parent or row["name"]
+    total = int(row["total"])
+    # an attempt that was rejected did not wait: the mean is of those that spun
+    waited = round(total * exact((row["spin"] or row["con"]).rstrip("% ")) / 100)
+    values: dict[str, Any] = {
+        "contended": round(total * exact(row["con"].rstrip("% ")) / 100),
+        "wait_total_ns": round(waited * (time_ns(row["wait"]) or 0.0)),
+        "wait_max_ns": round(time_ns(row["wait_max"] or "0") or 0.0),
+        "wait_cpu_percent": exact(row["cpu"]) if row["cpu"] else None,
+        "hold_mean_ns": time_ns(row["hold"]),
+    }
+    if row["util"] and row["util"].endswith("%"):
+        values["utilisation_percent"] = exact(row["util"].rstrip("% "))
+    if hold_max := row.groupdict().get("hold_max"):
+        values["hold_max_ns"] = time_ns(hold_max)
+    type_ = "" if row["name"].startswith("*") else _TYPES[section]
+    now.report.lock(parent or row["name"], type_, row["name"] if parent else "", acquisitions=total, **values)
+    return None
+
+
+sniff = has(r"^[>\s]*SPINLOCKS\s+HOLD\s+WAIT")
+_LINES = Lines(
+    (
+        word(r"\s*(?P<section>SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b.*"),
+        rule(r"(.*TOTAL.*\b)NAME\s*", _heading),
+        rule(r".*(?i:overflowed|may be in error).*", _warning),
+        rule(r"\s*(\+0x\S*)\s*", _continue),
+        Rule(_ROW, _lock),
+        Rule(_READS, _lock),
+        numbers(r".*Delta Time: (?P<seconds>N) sec.*"),
+        known(r"\s*(?:UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)"),
+    )
+)
 
 
 def read(source: Source) -> list[Report]:
     """One report: its locks."""
-    report = Report(source.place(source.first))
-    section, name_at, parent, begun = "SPINLOCKS", 0, "", ""
-    for number, text in source.lines():
-        if found := _DELTA.search(text):
-            report.seconds = float(found[1])
-        if begun and (_SECTION.match(text) or _OVERFLOW.search(text) or not text.strip()):
-            source.skip(number - 1, begun)
-            begun = ""
-        if found := _SECTION.match(text):
-            section = found[1]
-        elif re.search(r"\bNAME\s*$", text) and "TOTAL" in text:
-            name_at = text.rindex("NAME")
-        elif _OVERFLOW.search(text):
-            report.notices.append(("source-warns", f"lockmeter warns: {text.strip()}"))
-        elif text.lstrip().startswith("+0x") and report.rows.get("locks"):
-            _continue(report.rows["locks"][-1], text.strip())
-        elif row := (_READS if section == "RWLOCK READS" else _ROW).fullmatch(begun + text):
-            child = not begun and row.start("name") > name_at + 1 and bool(parent)
-            parent = parent if child else row["name"]
-            if not _lock(report, section, row, parent if child else ""):
-                source.skip(number, text)
-            begun = ""
-        elif re.match(r"\s*[\d.]+ ?%", text):
-            # a wrapped row begins
-            if begun:
-                source.skip(number - 1, begun)
-            begun = text.rstrip() + " "
-        else:
-            if begun:
-                source.skip(number - 1, begun)
-                begun = ""
-            if not _KNOWN.match(text) and not _DELTA.search(text):
-                source.skip(number, text)
-    if begun:
-        source.skip(source.first, begun)
-    return [report]
-
-
-def _continue(row: dict[str, Any], rest: str) -> None:
-    at = "call_site" if row["call_site"] else "lock"
-    row[at] += rest
-
-
-def _lock(report: Report, section: str, row: re.Match[str], parent: str) -> bool:
-    try:
-        total = int(row["total"])
-        contended = round(total * exact(row["con"].rstrip("% ")) / 100)
-        # an attempt that was rejected did not wait: the mean is of those that spun
-        waited = round(total * exact((row["spin"] or row["con"]).rstrip("% ")) / 100)
-        wait, wait_max = time_ns(row["wait"]) or 0.0, time_ns(row["wait_max"] or "0") or 0.0
-        values: dict[str, Any] = {
-            "wait_cpu_percent": exact(row["cpu"]) if row["cpu"] else None,
-            "hold_mean_ns": time_ns(row["hold"]),
-        }
-        if row["util"] and row["util"].endswith("%"):
-            values["utilisation_percent"] = exact(row["util"].rstrip("% "))
-        if "hold_max" in row.groupdict() and row["hold_max"]:
-            values["hold_max_ns"] = time_ns(row["hold_max"])
-    except ValueError:
-        return False
-    report.row(
-        "locks",
-        role="",
-        lock=parent or row["name"],
-        type="" if row["name"].startswith("*") else _TYPES[section],
-        call_site=row["name"] if parent else "",
-        acquisitions=total,
-        contended=contended,
-        wait_total_ns=round(waited * wait),
-        wait_max_ns=round(wait_max),
-        **values,
-    )
-    return True
+    return _LINES(source, _joined(source.lines()))

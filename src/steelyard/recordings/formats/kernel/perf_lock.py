@@ -11,20 +11,20 @@ _TIME = r"([\d.]+ (?:s|m|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
 
 
-def _lock(now: Now, found: Found) -> None:
-    columns = now.words["columns"].split()
+def _lock(now: Now, found: Found) -> bool | None:
+    if not (columns := now.words["columns"].split()):
+        return False
     parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
     kind = parts.get("type", "")
-    now.report.row(
-        "locks",
-        role="",
-        lock=parts.get("symbol") or parts.get("comm") or parts.get("address") or kind or found[5],
-        type=kind,
-        call_site=parts.get("caller", ""),
+    now.report.lock(
+        parts.get("symbol") or parts.get("comm") or parts.get("address") or kind or found[5],
+        kind,
+        parts.get("caller", ""),
         contended=int(found[1]),
         wait_total_ns=round(time_ns(found[2]) or 0),
         wait_max_ns=round(time_ns(found[3]) or 0),
     )
+    return None
 
 
 sniff = has(rf"^{_HEADING}$")

@@ -54,7 +54,7 @@ def _row(now: Now, found: Found) -> bool | None:
 
 
 def _close(now: Now) -> None:
-    if (most := now.numbers.get("most")) and not now.numbers.get("counted"):
+    if (most := now.numbers["most"]) and not now.numbers["counted"]:
         total = now.numbers["total"]
         text = f"perf cut the number of samples off: {total:,.0f} to {most:,.0f}; shares are exact"
         now.report.notices.append(("samples-cut-off", text))

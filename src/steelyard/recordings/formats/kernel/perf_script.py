@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from steelyard.recordings.lines import Found, Lines, Now, known, rule
+from steelyard.recordings.lines import Found, Lines, Now, Words, known, rule
 
 TITLE = "perf script"
 
@@ -21,17 +21,17 @@ def sniff(head: str) -> bool:
 
 
 def _end(now: Now) -> None:
-    if now.words.get("event") == now.report.facts.get("event") and "command" in now.words:
+    if now.words["event"] == now.report.facts.get("event") and "command" in now.words:
         stack = now.words["command"] + now.words["stack"], 0.0
-        now.numbers[stack] = now.numbers.get(stack, 0) + 1
+        now.numbers[stack] += 1
 
 
 def _event(now: Now, found: Found) -> None:
     _end(now)
     event, n, at_s = found[4], now.numbers, float(found[3])
-    now.words = {"command": found[1].replace(";", ":"), "stack": "", "event": event}
+    now.words = Words(command=found[1].replace(";", ":"), event=event)
     if now.report.facts.setdefault("event", event) != event:
-        n[f"samples of {event}"] = n.get(f"samples of {event}", 0) + 1
+        n[f"samples of {event}"] += 1
     # of several CPUs: not in order
     n |= {"first": min(at_s, n.get("first", at_s)), "last": max(at_s, n.get("last", at_s))}
 
@@ -54,7 +54,7 @@ def _close(now: Now) -> None:
     ]:
         text = f"several events: the profile is of {report.facts['event']}; left out: {', '.join(left_out)}"
         report.notices.append(("event-left-out", text))
-    report.seconds = n.get("last", 0) - n.get("first", 0) or None
+    report.seconds = n["last"] - n["first"] or None
 
 
 read = Lines((rule(_FRAME, _frame), rule(_EVENT, _event), known(r"\s*$")), _close)

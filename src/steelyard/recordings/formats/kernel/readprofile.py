@@ -22,7 +22,7 @@ def sniff(head: str) -> bool:
 
 def _count(now: Now, found: Found) -> None:
     name = found["name"]
-    now.numbers[name] = now.numbers.get(name, 0) + int(found["count"])
+    now.numbers[name] += int(found["count"])
 
 
 read = Lines(

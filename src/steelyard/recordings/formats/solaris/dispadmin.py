@@ -19,7 +19,7 @@ def _row(now: Now, found: Found) -> bool | None:
     now.report.facts["RES"] = f"{n['res']:.0f}"
     level = n["level"] = int(found[2]) if found[2] else n.get("level", -1) + 1
     # -2 is an endless quantum
-    if len(cells) != len(columns) or int(cells[0]) < 0:
+    if len(cells) != len(columns) or int(cells[0]) < 0 or not n["res"]:
         return False
     for name, cell in zip(columns, cells, strict=True):
         quantum = name.endswith("quantum")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.recordings.lines import Found, Lines, Now, has, rule
+from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule
 
 TITLE = "lockstat (Solaris, illumos, FreeBSD)"
 
@@ -10,7 +10,7 @@ _SECTION = r"(?P<event>\S.*?): (\d+) events in (N) seconds \(.*\)"
 
 
 def _section(now: Now, found: Found) -> None:
-    now.words = {"event": found[1]}
+    now.words = Words(event=found[1])
     now.report.seconds = float(found[3])
     now.report.sample(0, found[1], "events", float(found[2]))
 
@@ -21,21 +21,13 @@ def _heading(now: Now, found: Found) -> None:
 
 def _row(now: Now, found: Found) -> bool | None:
     """Spins and blocks become rows of `locks`, all else readings."""
-    event, unit = now.words.get("event", ""), now.words["unit"]
+    event, unit = now.words["event"], now.words["unit"]
     count, each = int(found[1]), int(found[2] or 0)
     if bool(unit) != bool(found[2]):
         return False
     if unit == "nsec" and "hold" not in event:
         # lockstat prints means alone, no longest wait
-        now.report.row(
-            "locks",
-            role="",
-            lock=found[3],
-            type=event,
-            call_site=found[4],
-            contended=count,
-            wait_total_ns=count * each,
-        )
+        now.report.lock(found[3], event, found[4], contended=count, wait_total_ns=count * each)
         return None
     entity = f"{event}: {found[3]} at {found[4]}"
     now.report.sample(0, entity, "events", float(count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.recordings.cells import number
-from steelyard.recordings.lines import Found, Lines, Now, has, known, reading, rule
+from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, reading, rule
 
 TITLE = "MDB ::cpuinfo, ::memstat, ::thread (Solaris)"
 
@@ -16,14 +16,17 @@ def _thread(now: Now, found: Found) -> bool | None:
     if len(found[0].split()) != now.numbers["columns"]:
         return False
     thread = f"threads {found[1]} at priority", float(found[2])
-    now.numbers[thread] = now.numbers.get(thread, 0) + 1
+    now.numbers[thread] += 1
     return None
 
 
-def _pages(now: Now, found: Found) -> None:
+def _pages(now: Now, found: Found) -> bool | None:
+    if not now.words["unit"]:
+        return False
     now.report.sample(0, found[1], "pages", float(found[2]))
     if now.words["unit"] == "MB":
         now.report.sample(0, found[1], "mb", number(found[3]))
+    return None
 
 
 def _close(now: Now) -> None:
@@ -34,7 +37,7 @@ def _close(now: Now) -> None:
 
 def _table(now: Now, found: Found) -> None:
     now.numbers["columns"] = len(found[0].split())
-    now.words = {name: text for name, text in found.groupdict().items() if text}
+    now.words = Words({name: text for name, text in found.groupdict().items() if text})
 
 
 sniff = has(rf"^(?:{_CPUINFO}|{_THREADS}|{_MEMORY})$")

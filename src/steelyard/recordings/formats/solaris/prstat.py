@@ -29,7 +29,7 @@ def _thread(now: Now, found: Found) -> None:
 
 
 def _total(now: Now, found: Found) -> None:
-    at_s = now.numbers.get("at", 0)
+    at_s = now.numbers["at"]
     now.report.samples.add_row(at_s, "host", {"lwps": exact(found[1]), "load_1_min": exact(found[2])})
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from steelyard.recordings.columns import Mean
-from steelyard.recordings.formats.system._json_elements import JsonElements
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -17,6 +19,8 @@ from steelyard.study.errors import InputError
 TITLE = "sadf -j (sar's binary files as JSON)"
 
 _NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_CLOSES = {"{": "}", "[": "]"}
 Json = dict[str, Any]
 
 
@@ -25,7 +29,7 @@ sniff = has(r'\A\s*\{[\s\S]{0,200}?"sysstat"')
 
 def read(source: Source) -> list[Report]:
     """One report per host, in constant memory; of a file that was cut off, what came before counts."""
-    elements = JsonElements(source, "statistics")
+    elements = _Elements(source, "statistics")
     reports: list[_Host] = []
     try:
         for one in elements:
@@ -98,3 +102,61 @@ def _numbers(value: Any, entity: str, name: str) -> Iterator[tuple[str, str, flo
             yield from _numbers(part, entity, name)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield entity, name, float(value)
+
+
+class _Elements:
+    """Iterates over the objects in all arrays with a name, one after another: the document need not fit into
+    memory. Then `rest` is the document with null for each.
+
+    array: number of the array of the last object, from 1.
+    cut_off_at: number of the line at which the document ends too early; None: it is whole.
+    """
+
+    def __init__(self, source: Source, name: str) -> None:
+        self.array = 0
+        self.cut_off_at: int | None = None
+        self.rest: Any = None
+        self._source, self._name = source, f'"{name}"'
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Raises ValueError for what is no JSON."""
+        open_: list[str] = []
+        last, number = "", 0
+        rest, element = io.StringIO(), io.StringIO()
+        # depth of the array, 0: outside of it; inside an element all text belongs to it
+        array = 0
+        for number, text in self._source.lines():
+            if self._source.skipped.cut_off_at == number:
+                break
+            start = 0
+            for token in _TOKEN.finditer(text):
+                found = token[0]
+                if found in _CLOSES:
+                    if array and len(open_) == array:
+                        rest.write(text[start : token.start()])
+                        start = token.start()
+                    elif not array and found == "[" and last == self._name:
+                        array = len(open_) + 1
+                        self.array += 1
+                    open_.append(found)
+                elif found in _CLOSES.values():
+                    if not open_ or _CLOSES[open_.pop()] != found:
+                        raise ValueError(f"line {number}: an unexpected {found}")
+                    if array and len(open_) == array:
+                        element.write(text[start : token.end()])
+                        start = token.end()
+                        yield cast("dict[str, Any]", json.loads(element.getvalue()))
+                        element = io.StringIO()
+                        rest.write("null")
+                    elif len(open_) < array:
+                        array = 0
+                else:
+                    last = found
+            (element if array and len(open_) > array else rest).write(text[start:] + "\n")
+        text = rest.getvalue()
+        if open_:
+            self.cut_off_at = number
+            # of an element that was cut off nothing is left
+            open_ = open_[:array] if array else open_
+            text = text.rstrip().rstrip(",") + "".join(_CLOSES[one] for one in reversed(open_))
+        self.rest = json.loads(text)
