@@ -128,7 +128,7 @@ class Columns:
     def _heading(self, known: dict[tuple[str, ...], Heading | None], cells: list[str]) -> Heading | None:
         """The same object for the same names."""
         names = tuple(itertools.takewhile(lambda cell: cell[:1] != "(", cells))
-        if any(cell[:1].isdigit() for cell in names):
+        if not names or any(cell[:1].isdigit() for cell in names):
             return None
         if names not in known:
             known[names] = self.heading([*names])

@@ -44,8 +44,8 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
     """Fills a report with the work of a file.
 
     relation: table function for a path. query: selects from `raw`, which is the relation: end_us (of the
-    epoch), us (latency), client, state (done, failed, or of _LEFT_OUT; NULL: not understood). Raises InputError
-    for what DuckDB cannot read.
+    epoch), us (latency), client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
+    Raises InputError for what DuckDB cannot read.
     """
     try:
         with readable(source) as path:

@@ -69,13 +69,13 @@ def _rows(table: TableFile, place: Path) -> list[Mapping[str, Any]]:
                 if column not in names:
                     raise InputError(f'{place}: no column "{column}"{nearest(column, names)}')
             quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in wanted)
-            cursor = connection.execute(f"select {quoted} from {relation} limit {_ROWS_MAX + 1}", [str(place)])
-            found: list[Mapping[str, Any]] = [dict(zip(wanted, row, strict=True)) for row in cursor.fetchall()]
+            query = f"select {quoted} from {relation} limit {_ROWS_MAX + 1}"
+            rows = connection.execute(query, [str(place)]).fetchall()
         except duckdb.Error as error:
             raise InputError(f"{place}: cannot be read: {brief(str(error), 200)}") from None
-    if len(found) > _ROWS_MAX:
+    if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
-    return found
+    return [dict(zip(wanted, row, strict=True)) for row in rows]
 
 
 def _option(cell: Any) -> str:
