@@ -26,7 +26,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import narrow_enough
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Comparison, Judgement
-from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.study.plan import options

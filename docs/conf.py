@@ -15,8 +15,7 @@ from steelyard.recordings.described import probes
 from steelyard.recordings.model import TableRecording
 from steelyard.recordings.registry import known_formats
 from steelyard.recordings.schedule import EXAMPLE, Schedule
-from steelyard.run_tables.derived import DERIVED
-from steelyard.run_tables.schema import TABLES
+from steelyard.run_tables.schema import DERIVED, TABLES
 from steelyard.study.load_study import json_schema
 
 project = "Steelyard"

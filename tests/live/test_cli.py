@@ -18,7 +18,7 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.environment.environment import environment
 from steelyard.quantities import significant
-from steelyard.report.export.judgement_json import judgement_schema
+from steelyard.report.export import judgement_schema
 from steelyard.workflow.resolution import resolution_finding
 
 

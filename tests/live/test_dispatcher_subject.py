@@ -13,7 +13,7 @@ from laboratory import Lab
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.load import throughput
+from steelyard.bundle.series.queries import THROUGHPUT
 
 STUDY = """\
 name = "mine"
@@ -90,8 +90,9 @@ def test_a_study_of_two_tables_ends_in_a_verdict_with_reasons(bundle: Bundle) ->
 
 
 def test_runs_follow_one_another_on_the_axis_of_time_by_the_clock_of_the_machine(bundle: Bundle) -> None:
-    columns = throughput(bundle)
-    times = {run: columns["t_s"][columns["run"] == run] for run in dict.fromkeys(columns["run"].tolist())}
+    times: dict[int, list[float]] = {}
+    for row in bundle.records(THROUGHPUT):
+        times.setdefault(row["run"], []).append(row["t_s"])
     assert len(times) == 10
     for before, after in pairwise(times.values()):
         # seven seconds of the machine and more, not the part of a second that they take

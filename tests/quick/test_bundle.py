@@ -18,15 +18,14 @@ from run_rows import SECOND, head, phases
 
 from declared import METRICS
 from steelyard.bundle.evidence.evidence import Topology
-from steelyard.bundle.export.tables import export
+from steelyard.bundle.export import export
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series import load
-from steelyard.bundle.series.gauges import gauges
+from steelyard.bundle.series.queries import CPU, THROUGHPUT
+from steelyard.bundle.series.read import gauges
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.about.provenance import about_bundle
-from steelyard.run_tables.derived import DERIVED
-from steelyard.run_tables.schema import BY_NAME, TABLES
+from steelyard.run_tables.schema import BY_NAME, DERIVED, TABLES
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
@@ -236,8 +235,8 @@ def test_the_cpu_has_its_place_on_the_page_however_often_it_is_read(
     readings = {1 + n * step_s: 5e8 * n * step_s for n in range(1 + round(4 / step_s))}
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("cpu_ns_total", readings)}
     writer.write_run(1, {"same": "A"}, tables)
-    drawn = load.cpu(Bundle(writer.path))["percent"]
-    assert len(drawn) >= 4 and drawn.tolist() == pytest.approx([50] * len(drawn))
+    drawn = [row["percent"] for row in Bundle(writer.path).records(CPU)]
+    assert len(drawn) >= 4 and drawn == pytest.approx([50] * len(drawn))
 
 
 def test_work_outside_the_measure_phase_does_not_count(writer: BundleWriter) -> None:
@@ -275,7 +274,7 @@ def test_the_throughput_of_a_run_is_drawn_however_short_it_is(
     }
     tables = {"runs": head("A", 1), "phases": measured, "throughput": throughput}
     writer.write_run(1, {"same": "A"}, tables)
-    assert list(load.throughput(Bundle(writer.path))["tps"]) == per_s
+    assert [row["tps"] for row in Bundle(writer.path).records(THROUGHPUT)] == per_s
 
 
 def waits(readings: Mapping[float, Mapping[str, float]]) -> dict[str, Sequence[Any]]:
@@ -336,7 +335,7 @@ def test_the_highest_of_a_gauge_in_the_table_is_the_highest_drawn_in_measure(
     tables = {"runs": head("A", 1), "phases": phases(), "samples": samples("memory_private_bytes", values)}
     writer.write_run(1, {"same": "A"}, {**tables, **({"turns": turn} if turns else {})})
     drawn = gauges(Bundle(writer.path))
-    rows = list(zip(*(drawn[name].tolist() for name in ("t_s", "value", "measured")), strict=True))
+    rows = [(row["t_s"], row["value"], row["measured"]) for row in drawn]
     assert [row for row in rows if row[2]] == [(0, 9, True), (2, 4, True), (4, 5, True)]
     assert [row[:2] for row in rows if not row[2]] == ([] if turns else [(0, 2), (7, 11)])
 

@@ -14,8 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
-from steelyard.analysis.comparison.same_options import paired, refuse_without_pairs
-from steelyard.analysis.comparison.unlike import differences, unlike_work
+from steelyard.analysis.comparison.unlike import differences, paired, refuse_without_pairs, unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
 from steelyard.analysis.validity.disturbance import Disturbed

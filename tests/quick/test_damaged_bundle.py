@@ -24,7 +24,7 @@ from damage import DAMAGES, Trial, make_bundle
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.checksum import seal
-from steelyard.bundle.storage.open_folder import readable
+from steelyard.bundle.storage.files import readable
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError

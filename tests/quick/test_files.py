@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from run_rows import head, phases
 
 from declared import METRICS
-from steelyard.bundle.export.stacks import FORMATS, export_stacks
-from steelyard.bundle.export.tables import export
+from steelyard.bundle.export import FORMATS, export, export_stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import file_names, replacing, write_whole
 from steelyard.bundle.writer import BundleWriter

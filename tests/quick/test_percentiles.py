@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from histograms import histogram
 
 from declared import METRICS
-from steelyard.bundle.export.tables import export
+from steelyard.bundle.export import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.sql import command
-from steelyard.run_tables.derived import PERCENTILES
+from steelyard.run_tables.schema import PERCENTILES
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Headlines, Notice
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.printable import LINES, printable
-from steelyard.report.export.markdown import to_markdown
+from steelyard.report.export import to_markdown
 from steelyard.report.presented.presented import present
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import Expected, print_plan

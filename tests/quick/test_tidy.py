@@ -93,7 +93,7 @@ ROOMS = {
     """,
     "run_tables": """
         schema disturbance
-        derived rows
+        rows
     """,
     "lab": """
         engines observe

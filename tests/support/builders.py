@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.outcome import Outcome
 from steelyard.analysis.judgement.results import (
     Comparison,
     CostDifference,
@@ -21,12 +20,12 @@ from steelyard.analysis.judgement.results import (
     Judgement,
     Metric,
     Notice,
+    Outcome,
 )
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.columns import Series
 from steelyard.bundle.series.facts import MonitorCost
-from steelyard.bundle.series.read import read_series
+from steelyard.bundle.series.read import Series, read_series
 from steelyard.report.about.about import About, FactorFacts, Phases
 from steelyard.report.about.provenance import about_bundle
 
@@ -329,19 +328,23 @@ def _series(
         for q in quantiles
     ]
     return Series(
-        throughput=tps,
-        cpu=cpu,
-        gauges=_columns(
+        throughput=_rows(tuple(tps), list(zip(*tps.values(), strict=True))),
+        cpu=_rows(tuple(cpu), list(zip(*cpu.values(), strict=True))),
+        gauges=_rows(
             ("option", "t_s", "monitor", "entity", "metric", "value", "limit", "unit", "group"), gauges
         ),
-        statements=_columns(("option", "statement", "per_s"), statements),
-        clients=_columns(("option", "clients", "client", "transactions"), served),
-        latency=_columns(("option", "clients", "quantile", "ns"), latency),
+        statements=_rows(("option", "statement", "per_s"), statements),
+        clients=_rows(("option", "clients", "client", "transactions"), served),
+        latency=_rows(("option", "clients", "quantile", "ns"), latency),
     )
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+def _rows(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> list[dict[str, object]]:
+    """With None for NaN."""
+    return [
+        {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        for row in rows
+    ]
 
 
 def _about(

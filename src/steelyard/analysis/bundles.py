@@ -15,24 +15,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import ALPHA
-from steelyard.analysis.comparison.estimates import estimates, values_of
+from steelyard.analysis.comparison.block_table import estimates, points_of, values_of
 from steelyard.analysis.comparison.notices import error_rates
-from steelyard.analysis.comparison.same_options import Named
 from steelyard.analysis.comparison.unlike import (
     SERVER_VERSION,
     Environment,
+    Named,
     differences,
     unlike_facts,
     unlike_plans,
     unlike_work,
 )
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
-from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, Notice
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Estimate, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.statistics.distributions import ALPHA, Floats
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count, listed, percent

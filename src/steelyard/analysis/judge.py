@@ -4,47 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from steelyard.analysis.comparison.block_table import points_of
+from steelyard.analysis.comparison.block_table import estimates, points_of
 from steelyard.analysis.comparison.effects import effects
-from steelyard.analysis.comparison.estimates import estimates
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
-from steelyard.analysis.comparison.precision import precision
-from steelyard.analysis.comparison.queries import by_query
-from steelyard.analysis.comparison.stopping import level, stopped, stopping_notices, whole_blocks
-from steelyard.analysis.judgement.results import Judgement, Notice
-from steelyard.analysis.kernel.locks import locks
-from steelyard.analysis.kernel.profile import profile
-from steelyard.analysis.kernel.scheduling import scheduling
+from steelyard.analysis.comparison.stopping import level, precision, stopped, stopping_notices, whole_blocks
+from steelyard.analysis.judgement.results import Headlines, Judgement, Metric, Notice
+from steelyard.analysis.kernel import locks, profile, scheduling
 from steelyard.analysis.latches.table import latches
-from steelyard.analysis.load.background import report_notices
-from steelyard.analysis.load.derived_rates import derived_rate_notices
 from steelyard.analysis.load.fairness import fairness, fairness_notices
-from steelyard.analysis.load.retries import retry_notices
+from steelyard.analysis.load.rates import derived_rate_notices, report_notices, retry_notices
 from steelyard.analysis.load.scaling import scaling_notices, scalings
-from steelyard.analysis.load.statements import statement_latencies
+from steelyard.analysis.load.statements import by_query, statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
-from steelyard.analysis.metrics.guests import instruction_notices
-from steelyard.analysis.metrics.headlines import headlines
-from steelyard.analysis.metrics.run_metrics import compute_run_metrics
+from steelyard.analysis.metrics.measured import SERVER_CPU
+from steelyard.analysis.metrics.particular import instruction_notices
+from steelyard.analysis.metrics.programs import CPU_PER_INSTANCE, CPU_PER_SCORE, is_score
+from steelyard.analysis.metrics.run_metrics import P50, P99, WORK, RunMetrics, compute_run_metrics
 from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.equal_work import equal_work
 from steelyard.analysis.validity.gauges import gauge_findings
-from steelyard.analysis.validity.growth import growth_notices
-from steelyard.analysis.validity.harness import harness_notices
-from steelyard.analysis.validity.hosts import host_notices
-from steelyard.analysis.validity.pace import pace_notices
+from steelyard.analysis.validity.harness import harness_notices, host_notices, sleep_notices
+from steelyard.analysis.validity.pace import pace_notices, server_notices
 from steelyard.analysis.validity.published_figures import published_figure_notices
-from steelyard.analysis.validity.servers import server_notices
-from steelyard.analysis.validity.sleeps import sleep_notices
 from steelyard.analysis.validity.stability import stability_notices
-from steelyard.analysis.validity.turns import turn_notices
+from steelyard.analysis.validity.turns import growth_notices, turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.verdict import verdict
 from steelyard.analysis.verdict.win_map import win_map_cells
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.study.study import Study
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -59,7 +50,7 @@ def judge(evidence: Evidence) -> Judgement:
     levels = tuple(e for m in metrics for point in views for e in estimates(run_metrics, m, labels, point))
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others, work = gauge_findings(evidence), disturbed(evidence), equal_work(evidence)
-    served, roles = fairness(evidence), headlines(evidence.study, run_metrics)
+    served, roles = fairness(evidence), _headlines(evidence.study, run_metrics)
     scaling, latch = scalings(evidence, run_metrics), latches(evidence)
     cells, costs = win_map_cells(evidence, run_metrics), Costs(intervals)
     pairs = pairwise(evidence.study, intervals, baseline)
@@ -160,3 +151,19 @@ _CHECKS: Sequence[Callable[[Evidence], Iterable[Notice]]] = (
     instruction_notices,
     storage_notices,
 )
+
+
+def _headlines(study: Study, run_metrics: RunMetrics) -> Headlines:
+    """The headline metrics by role, each as the study's workload words it."""
+
+    def first(*names: str) -> Metric | None:
+        return next(filter(None, map(run_metrics.metric, names)), None)
+
+    return Headlines(
+        work=first(*WORK),
+        cpu=first(SERVER_CPU.name, CPU_PER_SCORE, CPU_PER_INSTANCE),
+        p50=first(P50.name),
+        p99=first(P99.name),
+        latency=first(P99.name) if study.workload.open_loop else None,
+        scores=tuple(m for m in run_metrics.metrics if is_score(m.name)),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -19,9 +20,9 @@ from steelyard.bundle.evidence.evidence import (
     placement_of,
 )
 from steelyard.bundle.evidence.queries import add_views
+from steelyard.bundle.storage.files import Place, readable
 from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
-from steelyard.bundle.storage.open_folder import Place, readable
 from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
 from steelyard.declared_metrics import Declared, parsed
@@ -117,10 +118,15 @@ class Bundle:
         with readable(self.path, self._runs):
             return columns(self.duckdb.execute(query, given))
 
-    def measured(self, query: str, given: Mapping[str, Any] | None = None) -> Columns:
-        """The same over the views of the analysis (evidence/queries.py), where they have one of the name."""
+    def records(self, query: str, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows by column, over the views of the analysis (evidence/queries.py), then over the tables.
+
+        A number that is not finite is None.
+        """
         with readable(self.path, self._runs):
-            return columns(self._measured.execute(query, given))
+            found = self._measured.execute(query, given)
+            names = [name for name, *_ in found.description or ()]
+            return [dict(zip(names, map(_finite, row), strict=True)) for row in found.fetchall()]
 
     def evidence(self) -> Evidence:
         """The evidence for the analysis. Raises InputError without a finished and readable run."""
@@ -154,3 +160,7 @@ class Bundle:
     def _measured(self) -> duckdb.DuckDBPyConnection:
         with readable(self.path, self._runs):
             return add_views(self.duckdb)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -22,11 +22,9 @@ import numpy as np
 
 from steelyard import __version__
 from steelyard.bundle.storage.checksum import seal
-from steelyard.bundle.storage.files import sync, write_whole
+from steelyard.bundle.storage.files import Place, sync, write_whole
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
-from steelyard.bundle.storage.identity import RUN_FILE
-from steelyard.bundle.storage.inventory import run_folders
-from steelyard.bundle.storage.open_folder import Place
+from steelyard.bundle.storage.inventory import RUN_FILE, run_folders
 from steelyard.bundle.storage.study_files import copy_files
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column

@@ -35,8 +35,7 @@ def command(
     from rich.console import Console
 
     from steelyard.analysis.bundles import BundleComparison, compare_bundles
-    from steelyard.analysis.comparison.same_options import paired, refuse_without_pairs
-    from steelyard.analysis.comparison.unlike import unlike_work
+    from steelyard.analysis.comparison.unlike import paired, refuse_without_pairs, unlike_work
     from steelyard.bundle.reader import Bundle
     from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison

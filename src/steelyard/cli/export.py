@@ -25,8 +25,7 @@ def command(bundle: Path, folder: Path, kind: str, names: tuple[str, ...]) -> No
 
     speedscope, folded: the profile instead, one file per option (https://www.speedscope.app).
     """
-    from steelyard.bundle.export.stacks import FORMATS, export_stacks
-    from steelyard.bundle.export.tables import export
+    from steelyard.bundle.export import FORMATS, export, export_stacks
     from steelyard.printable import printable
     from steelyard.workflow.complaint import opened
 

@@ -56,7 +56,7 @@ def command(
     from steelyard.recordings.importing import import_files
     from steelyard.recordings.listing import lines_of_formats, lines_of_import
     from steelyard.recordings.write import write_recording
-    from steelyard.report.terminal.reading import reading
+    from steelyard.report.terminal.progress import reading
     from steelyard.workflow.complaint import say
 
     given = [value for value in click.get_current_context().params.values() if value]

@@ -16,12 +16,11 @@ def command(what: str) -> None:
 
         click.echo(json_schema())
     elif what == "judgement":
-        from steelyard.report.export.judgement_json import judgement_schema
+        from steelyard.report.export import judgement_schema
 
         click.echo(json.dumps(judgement_schema(), indent=2))
     else:
-        from steelyard.run_tables.derived import DERIVED
-        from steelyard.run_tables.schema import TABLES
+        from steelyard.run_tables.schema import DERIVED, TABLES
 
         for table in (*TABLES, *DERIVED):
             click.echo(f"{table.name}: {table.row}")

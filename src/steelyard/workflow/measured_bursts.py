@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steelyard.bundle.evidence.bursts import bursts
 from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.facts import bursts
 from steelyard.quantities import significant
 from steelyard.study.errors import InputError, nearest
 from steelyard.study.load_study import catalogue

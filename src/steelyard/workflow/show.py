@@ -99,7 +99,7 @@ def _next(judgement: Judgement, bundle: str) -> str:
 
 
 def _write_images(folder: Path, presented: Presented) -> None:
-    from steelyard.report.export.images import write_images
+    from steelyard.report.export import write_images
 
     try:
         within(_DRAWING_S, "drawing", partial(write_images, folder, presented))

@@ -16,7 +16,7 @@ from small import SMALL
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
-from steelyard.bundle.series.gauges import gauges as gauge_series
+from steelyard.bundle.series.read import gauges as gauge_series
 from steelyard.monitors import MONITORS, Sample, Target, declared, make
 
 TINY = """
@@ -130,7 +130,7 @@ def test_a_monitor_is_one_file_and_its_line(tmp_path: Path, monkeypatch: pytest.
         "lost_us_per_txn", "time lost", "us/txn", "lower", 0.1, kind="CPU"
     )
     assert {"retries_per_txn", "lost_us_per_txn"} <= {cost.metric for cost in judge(evidence).costs}
-    gauges = gauge_series(bundle)
-    drawn = set(zip(*(gauges[key] for key in ("monitor", "metric", "unit", "limit")), strict=True))
+    keys = ("monitor", "metric", "unit", "limit")
+    drawn = {tuple(row[key] for key in keys) for row in gauge_series(bundle)}
     assert ("tiny", "heap_bytes", "bytes", 8192.0) in drawn
     assert bundle.duckdb.execute("select distinct latch from latches where gets > 0").fetchall() == [("row",)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidence import Truth, changed, evidence_of, study_of
-from steelyard.analysis.validity.hosts import host_notices
+from steelyard.analysis.validity.harness import host_notices
 from steelyard.bundle.evidence.evidence import Evidence
 
 HOSTS = ("load1", "load2", "load3")

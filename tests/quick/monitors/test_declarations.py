@@ -8,7 +8,7 @@ import pytest
 
 from declared import DECLARED
 from small import SMALL
-from steelyard.analysis.metrics.costs import sources
+from steelyard.analysis.metrics.measured import sources
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import Cost, DeclaredMetric, as_json, parsed

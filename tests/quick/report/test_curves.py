@@ -14,11 +14,11 @@ from rich.console import Console
 from steelyard.analysis.judgement.latches import WhatIf
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.recordings.importing import write_published
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
-from steelyard.report.export.images import write_images
+from steelyard.report.export import write_images
 from steelyard.report.page.html import render
 from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict

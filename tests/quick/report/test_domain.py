@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from steelyard.report.charts.causes import costs
 from steelyard.report.charts.comparisons import ratios
-from steelyard.report.charts.domain import domain_of
-from steelyard.report.charts.figure import Figure, Panel
-from steelyard.report.charts.render import svg
+from steelyard.report.charts.figure import Figure, Panel, svg
+from steelyard.report.charts.marks import domain_of
 from steelyard.report.charts.scaling import scaling
 from steelyard.report.presented.presented import present
 

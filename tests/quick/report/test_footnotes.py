@@ -4,7 +4,7 @@ from dataclasses import replace
 import builders
 
 from steelyard.analysis.judgement.results import Judgement, Notice
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render
 from steelyard.report.presented.footnotes import Footnote, footnotes
 from steelyard.report.presented.presented import present

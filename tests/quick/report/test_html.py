@@ -9,7 +9,7 @@ import builders
 import pytest
 
 from steelyard.analysis.judgement.results import Headlines
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render, write_report
 from steelyard.report.presented.presented import present
 

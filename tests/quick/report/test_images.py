@@ -8,9 +8,8 @@ import pytest
 import vl_convert
 
 from steelyard.report.charts import figures
-from steelyard.report.charts.figure import Panel
-from steelyard.report.charts.render import standalone
-from steelyard.report.export.images import write_images
+from steelyard.report.charts.figure import Panel, standalone
+from steelyard.report.export import write_images
 from steelyard.report.presented.presented import present
 
 

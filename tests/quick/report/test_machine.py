@@ -5,7 +5,7 @@ from dataclasses import replace
 import builders
 
 from steelyard.lab.environment.environment import environment
-from steelyard.report.about.machine import machine_rows
+from steelyard.report.about.provenance import machine_rows
 from steelyard.report.page.html import render
 from steelyard.report.presented.presented import present
 

@@ -15,11 +15,10 @@ from rich.console import Console
 from declared import METRICS
 from steelyard import quantities as fmt
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
-from steelyard.report.export.judgement_json import judgement_json, judgement_schema
-from steelyard.report.export.markdown import to_markdown
+from steelyard.report.export import judgement_json, judgement_schema, to_markdown
 from steelyard.report.page.html import render
 from steelyard.report.presented.presented import present
 from steelyard.report.terminal.verdict import print_verdict

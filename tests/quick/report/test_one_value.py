@@ -17,10 +17,10 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
-from steelyard.report.export.judgement_json import judgement_json
-from steelyard.report.page.answer import tiles
-from steelyard.report.presented.marks import MARKS, WORDS
+from steelyard.report.export import judgement_json
+from steelyard.report.page.html import tiles
 from steelyard.report.presented.presented import Presented, present
+from steelyard.report.presented.words import MARKS, WORDS
 from steelyard.report.table import Table
 from steelyard.report.tables import ranking
 from steelyard.study.load_study import parse_study

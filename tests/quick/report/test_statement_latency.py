@@ -16,8 +16,8 @@ from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.bundle.series.columns import Series
-from steelyard.report.export.judgement_json import judgement_json
+from steelyard.bundle.series.read import Series
+from steelyard.report.export import judgement_json
 from steelyard.report.page.html import render
 from steelyard.report.presented.presented import Presented, present
 from steelyard.report.tables import statements

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.report.presented.presented import present
 from steelyard.report.table import plain_table
 from steelyard.report.tables.server import buffers

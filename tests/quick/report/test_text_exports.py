@@ -5,9 +5,8 @@ from typing import Any
 import builders
 import pytest
 
-from steelyard.bundle.series.columns import Series
-from steelyard.report.export.judgement_json import judgement_json, judgement_schema
-from steelyard.report.export.markdown import to_markdown
+from steelyard.bundle.series.read import Series
+from steelyard.report.export import judgement_json, judgement_schema, to_markdown
 from steelyard.report.presented.presented import present
 
 

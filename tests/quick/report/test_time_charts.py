@@ -12,7 +12,7 @@ from steelyard.report.charts import figures, gauges
 from steelyard.report.charts.dispatcher import trace
 from steelyard.report.charts.figure import Panel
 from steelyard.report.charts.quantiles import latch_times
-from steelyard.report.charts.steps import steps
+from steelyard.report.charts.shapes import steps
 from steelyard.report.charts.timeline import timeline
 from steelyard.report.presented.presented import present
 
@@ -67,7 +67,7 @@ def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
     judgement, series, about = builders.two()
     stint = {"option": "NAMED", "thread": "t", "reason": "ran", "cpu": 0, "priority": 9}
     stint |= {"start_s": 0.0, "end_s": 0.5}
-    traced = replace(series, trace={name: [value] for name, value in stint.items()})
+    traced = replace(series, trace=[stint])
     drawn = chart(present(judgement, traced, about))
     for panel in drawn.panels:
         assert panel.spec["usermeta"] == {"zoom": "drag"}
@@ -82,7 +82,7 @@ def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
 
 def test_names_of_lines_that_end_alike_stand_apart() -> None:
     judgement, series, about = builders.two()
-    cpu = {**series.cpu, "percent": [1.0 for _ in series.cpu["percent"]]}
+    cpu = [{**row, "percent": 1.0} for row in series.cpu]
     drawn = timeline(present(judgement, replace(series, cpu=cpu), about))
     assert drawn is not None
     names = drawn.panels[1].spec["layer"][-1]["data"]["values"]
@@ -108,8 +108,8 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
         for quantile in (0.5, 0.99)
     ]
     names = ("option", "clients", "kind", "quantile", "ns")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    drawn = latch_times(present(judgement, replace(series, latch_times=columns), about))
+    times = [dict(zip(names, row, strict=True)) for row in rows]
+    drawn = latch_times(present(judgement, replace(series, latch_times=times), about))
     assert drawn is not None
     titles = [panel.title for panel in drawn.panels]
     assert titles == ["Hold, 4 clients", "Hold, 64 clients", "Wait, 64 clients"]
@@ -118,8 +118,7 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
 
 def test_a_reading_of_an_interval_is_drawn_over_the_time_before_it() -> None:
     judgement, series, about = builders.two()
-    gauges_ = series.gauges
-    declared = {**gauges_, "of_interval": [True] * len(gauges_["t_s"])}
+    declared = [{**row, "of_interval": True} for row in series.gauges]
     before = gauges.MEMORY.figure(present(judgement, replace(series, gauges=declared), about))
     after = gauges.MEMORY.figure(present(judgement, series, about))
     assert before is not None and after is not None
@@ -136,8 +135,7 @@ def test_a_reading_of_an_interval_is_drawn_over_the_time_before_it() -> None:
 
 def test_a_limit_far_above_its_gauge_is_named_at_the_edge() -> None:
     judgement, series, about = builders.two()
-    limits = [None if value != value else 16_384.0 for value in series.gauges["limit"]]
-    far = replace(series, gauges={**series.gauges, "limit": limits})
+    far = replace(series, gauges=[{**row, "limit": row["limit"] and 16_384.0} for row in series.gauges])
     drawn = gauges.MEMORY.figure(present(judgement, far, about))
     assert drawn is not None
     panel = drawn.panels[0]
@@ -149,8 +147,8 @@ def test_a_limit_far_above_its_gauge_is_named_at_the_edge() -> None:
 def test_gauges_stand_in_the_figure_of_their_declared_group() -> None:
     judgement, series, about = builders.two()
     groups = {"cache_entries": "memory", "evicted": "", "memory_bytes": "cpu"}
-    declared = [groups[metric] for metric in series.gauges["metric"]]
-    grouped = replace(series, gauges={**series.gauges, "group": declared})
+    declared = [{**row, "group": groups[row["metric"]]} for row in series.gauges]
+    grouped = replace(series, gauges=declared)
     titles = {
         figure.title: [panel.title for panel in figure.panels]
         for figure in figures(present(judgement, grouped, about))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from needs import needs_root
 
-from steelyard.report.page.vega import vega_script
+from steelyard.report.page.embedded import vega_script
 
 
 @pytest.fixture

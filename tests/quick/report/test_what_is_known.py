@@ -4,15 +4,13 @@ import io
 from dataclasses import replace
 
 import builders
-import numpy as np
 from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.report.charts import figures
-from steelyard.report.page.answer import speaker
-from steelyard.report.page.html import render
+from steelyard.report.page.html import render, speaker
 from steelyard.report.page.method import facts_of
 from steelyard.report.presented.presented import Presented, present
 from steelyard.report.table import Cell
@@ -104,12 +102,16 @@ def test_a_percentage_of_linear_has_no_interval_without_width() -> None:
 
 def test_a_gauge_alone_in_its_chart_is_named_and_its_table_is_of_measure() -> None:
     judgement, series, about = builders.two()
-    keep = [metric == "cache_entries" for metric in series.gauges["metric"]]
-    alone = {name: np.asarray(column)[keep] for name, column in series.gauges.items()}
-    times = alone["t_s"]
-    alone["measured"] = (times >= times.min() + 1) & (times < times.max())
-    alone["value"] = alone["value"].copy()
-    alone["value"][times == times.max()] = 1e6  # after measure
+    alone = [row for row in series.gauges if row["metric"] == "cache_entries"]
+    first, last = (end(row["t_s"] for row in alone) for end in (min, max))
+    alone = [
+        {
+            **row,
+            "measured": first + 1 <= row["t_s"] < last,
+            "value": 1e6 if row["t_s"] == last else row["value"],  # after measure
+        }
+        for row in alone
+    ]
     drawn = {f.name: f for f in figures(present(judgement, replace(series, gauges=alone), about))}
     figure = next(f for name, f in drawn.items() if "gauges" in name)
     assert figure.caption.startswith("Cache entries, statements: ")

@@ -10,7 +10,7 @@ import pytest
 from evidence import Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.results import Judgement
-from steelyard.bundle.series.columns import Series
+from steelyard.bundle.series.read import Series
 from steelyard.report.charts.dispatcher import win_map
 from steelyard.report.presented.presented import present
 from steelyard.study.study import Study

@@ -13,7 +13,7 @@ from typing import Any
 import builders
 import pytest
 
-from steelyard.analysis.judgement.kernel import ProfileRow
+from steelyard.analysis.judgement.latches import ProfileRow
 from steelyard.report.page.html import render
 from steelyard.report.presented.presented import present
 

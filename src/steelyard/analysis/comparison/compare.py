@@ -23,14 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, points_of
-from steelyard.analysis.comparison.fit import Fit
 from steelyard.analysis.comparison.notices import PairNotices
-from steelyard.analysis.comparison.scatter import Ints, Scatter, scatter
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS, Outcome
-from steelyard.analysis.judgement.results import Comparison, Metric, Notice
+from steelyard.analysis.comparison.scatter import Fit, Ints, Scatter, scatter
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
+from steelyard.analysis.statistics.distributions import ALPHA
 
-ALPHA = 0.05
 _STRICTER = 5  # of a difference too small to matter: its p-value counts so many times
 
 Pair = tuple[str, str]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.comparison.fit import Fit
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Metric, Notice
+from steelyard.analysis.comparison.scatter import Fit
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import count, p_value, percent

@@ -16,10 +16,9 @@ from itertools import combinations
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.notices import error_rates
-from steelyard.analysis.judgement.outcome import Outcome
-from steelyard.analysis.judgement.results import Comparison, Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU
-from steelyard.analysis.metrics.queries import GEOMEAN
+from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
+from steelyard.analysis.metrics.measured import SERVER_CPU
+from steelyard.analysis.metrics.particular import GEOMEAN
 from steelyard.analysis.metrics.run_metrics import ERRORS, P99, RunMetrics, foremost
 from steelyard.study.study import Study
 

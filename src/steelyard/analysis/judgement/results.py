@@ -9,16 +9,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from steelyard.analysis.judgement.kernel import LockRow, ProfileRow, SchedulingRow
-from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
-from steelyard.analysis.judgement.outcome import Outcome, Standing, standing
-from steelyard.analysis.judgement.precision import Precision
+from steelyard.analysis.judgement.latches import (
+    LatchCosts,
+    LatchRow,
+    LockRow,
+    ProfileRow,
+    SchedulingRow,
+    WhatIf,
+)
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.analysis.judgement.verdict import Verdict
-from steelyard.analysis.judgement.work import Difference
+from steelyard.analysis.judgement.verdict import Difference, Precision, Verdict
 from steelyard.declared_metrics import CostKind
 
+FEWEST_BLOCKS = 5
+"""Behind a verdict: the scatter of fewer may be ten times too small or too large, whatever the interval."""
+
+# different: proven, for a metric of which neither more nor less is better (Better "neither")
+Outcome = Literal["better", "worse", "equivalent", "inconclusive", "different"]
+Standing = Literal[
+    Outcome, "leaning better", "leaning worse", "leaning equivalent", "leaning different", "not tested"
+]
+
+_LEANING: dict[Outcome, Standing] = {
+    "better": "leaning better",
+    "worse": "leaning worse",
+    "equivalent": "leaning equivalent",
+    "different": "leaning different",
+}
 Better = Literal["higher", "lower", "neither"]
+
+
+def standing(outcome: Outcome, blocks: int) -> Standing:
+    """What tables, charts and sentences call the outcome: fewer blocks than a verdict needs prove nothing."""
+    if blocks == 1 and outcome == "inconclusive":
+        return "not tested"
+    return outcome if blocks >= FEWEST_BLOCKS else _LEANING.get(outcome, outcome)
 
 
 @dataclass(frozen=True)

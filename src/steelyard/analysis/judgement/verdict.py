@@ -1,9 +1,11 @@
-"""The answer of a study, in words."""
+"""The answer of a study, in words; what it could tell apart; statements that did other work."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from steelyard.quantities import significant
 
 Answer = Literal[
     "winner",
@@ -16,6 +18,7 @@ Answer = Literal[
     "nothing to compare",
     "unequal work",
 ]
+How = Literal["rows", "writes", "value", "error", "ran out"]
 
 
 @dataclass(frozen=True)
@@ -43,3 +46,64 @@ class Verdict:
     def lines(self) -> tuple[str, ...]:
         """Headline, interval and consequence, those that there are."""
         return tuple(line for line in (self.headline, self.interval, self.consequence) if line)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One statement that did other work under an option than under the baseline.
+
+    how: `writes` is of a transaction, by the rows that its server counts. rows, baseline_rows: per execution;
+    of `ran out` executions until the last row. seen: where, as a clause.
+    meant: the study says that its rows may differ.
+    """
+
+    statement: str
+    option: str
+    baseline: str
+    how: How
+    rows: float
+    baseline_rows: float
+    seen: str
+    meant: bool = False
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Scatter of the log ratio of work to the baseline, in a block in turns; standard deviations in percent.
+
+    Of the options the one that scatters most. round_percent: of the rounds of a deal; deal_percent: of deals
+    (new connections) beyond what their rounds explain; block_percent: of blocks (new servers) beyond what
+    their deals explain. rounds, deals: per block. of_blocks: share of the variance of the estimate that more
+    blocks alone would reduce; the rest also longer ones.
+    """
+
+    option: str
+    round_percent: float
+    deal_percent: float
+    block_percent: float
+    rounds: int
+    deals: int
+    of_blocks: float
+
+
+@dataclass(frozen=True)
+class Precision:
+    """resolution_percent: the smallest true difference in work that 9 of 10 such studies would show.
+
+    None: unknown. unknown: why, of a study that compares. levels: of a study in turns.
+    """
+
+    resolution_percent: float | None = None
+    unknown: str = ""
+    levels: Levels | None = None
+
+    def resolution(self, title: str) -> str:
+        """What a study could tell apart by the metric of this title, or why that is not known; '' of none."""
+        percent = self.resolution_percent
+        if percent is None:
+            return (
+                f"the smallest difference in {title} that this study could see is not known: {self.unknown}"
+            )
+        times = significant(1 + percent / 100, 2)
+        size = f"{significant(percent, 2)} %" if percent < 100 else f"a factor of {times}"
+        return f"could see differences in {title} of {size} and more (in 9 of 10 such studies)"

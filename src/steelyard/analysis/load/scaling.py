@@ -12,9 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.compare import ALPHA
-from steelyard.analysis.comparison.estimates import values_of
+from steelyard.analysis.comparison.block_table import points_of, values_of
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.load.scaling_text import (
@@ -26,9 +24,8 @@ from steelyard.analysis.load.scaling_text import (
     sentence,
 )
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.analysis.statistics.distributions import Floats, t_critical
-from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval
-from steelyard.analysis.statistics.residuals import serial
+from steelyard.analysis.statistics.distributions import ALPHA, Floats, t_critical
+from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence.evidence import Evidence, Topology
 

@@ -1,23 +1,30 @@
 """Latency by statement, where transactions have several: estimated as the latency of transactions is.
 
 The p50 of every statement is compared with the baseline's from tables of blocks; at a load point all
-statements and options together are adjusted for their number (comparison/queries.py).
+statements and options together are adjusted for their number (`_compared_together`).
+
+Queries of decision support are compared likewise, to see which of them an option changes, among so many that
+some seem to differ by chance: p-values of all queries and options together are adjusted to hold the false
+discovery rate at 5 % (Benjamini & Hochberg 1995). The intervals are those that go with it: at level 1 - R q
+/ m, R of m differences found, so that of the intervals of what was found at most 5 % miss (Benjamini &
+Yekutieli 2005), and an interval excludes 1 exactly where one was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import points_of
-from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.comparison.queries import compared_together
-from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, StatementLatency
+from steelyard.analysis.comparison.block_table import estimates, points_of
+from steelyard.analysis.comparison.compare import PairTests
+from steelyard.analysis.judgement.results import Comparison, Estimate, Metric, QueryRow, StatementLatency
 from steelyard.analysis.metrics.measured import aligned
+from steelyard.analysis.metrics.particular import time_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics
-from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import ALPHA, Floats
 from steelyard.bundle.evidence.evidence import Evidence
 
 _WHOLE = "transaction"
@@ -50,7 +57,7 @@ def _ratios(
     run_metrics: RunMetrics, evidence: Evidence, columns: Mapping[str, Mapping[str, Floats]], point: int
 ) -> Mapping[tuple[str, str], Comparison]:
     """Of the p50 with the baseline's, by statement and option, that of whole transactions included."""
-    return compared_together(
+    return _compared_together(
         replace(run_metrics, values={name: found["p50_ns"] for name, found in columns.items()}),
         [Metric(name, f"latency p50 of {name}", "ns", "lower") for name in columns],
         [option.label for option in evidence.options],
@@ -87,3 +94,38 @@ def _rows(
             slow[option].value,
             ratios.get((statement, option)),
         )
+
+
+def by_query(
+    run_metrics: RunMetrics, options: Sequence[str], baseline: str, margin: float
+) -> tuple[QueryRow, ...]:
+    """One row per point, query and option; none where the work was not of queries."""
+    metrics = [time_of(name) for name in run_metrics.queries]
+    rows: list[QueryRow] = []
+    for point, clients in points_of(run_metrics).items() if metrics else ():
+        against = _compared_together(run_metrics, metrics, options, baseline, margin, point)
+        rows += [
+            QueryRow(metric.title, own.option, clients, own.value, against.get((metric.name, own.option)))
+            for metric in metrics
+            for own in estimates(run_metrics, metric, options, point)
+        ]
+    return tuple(rows)
+
+
+def _compared_together(
+    run_metrics: RunMetrics,
+    metrics: Sequence[Metric],
+    options: Sequence[str],
+    baseline: str,
+    margin: float,
+    point: int,
+) -> dict[tuple[str, str], Comparison]:
+    """By metric and option, adjusted for all of them."""
+    tests = [PairTests(run_metrics, metric, options, margin, point) for metric in metrics]
+    alone = [c.p_value for one in tests for c in one.against(baseline)]
+    if not alone:
+        return {}
+    adjusted = distributions.benjamini_hochberg(alone).tolist()
+    level = ALPHA * max(sum(p <= ALPHA for p in adjusted), 1) / len(alone)
+    found = (c for one in tests for c in one.against(baseline, level))
+    return {(c.metric, c.option): replace(c, p_value=p) for c, p in zip(found, adjusted, strict=True)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.metrics.costs import Source, costs
-from steelyard.analysis.metrics.measured import Measured
+from steelyard.analysis.metrics.measured import Measured, Source, costs
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, significant, span_of
 from steelyard.study.workloads.threads import ThreadsWorkload

@@ -1,4 +1,7 @@
-"""Metrics and the query that measures them: what a metric is in SQL stands beside its name."""
+"""Metrics and the query that measures them: what a metric is in SQL stands beside its name.
+
+What a transaction costs: each cost that a monitor declares, and the counter that it comes from.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement.results import Better, Metric
 from steelyard.analysis.statistics.distributions import Floats
 from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.declared_metrics import COST_KINDS, SERVER_CPU_COST, Cost, CostKind, Declared, DeclaredMetric
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,104 @@ def aligned(evidence: Evidence, query: str, **given: Any) -> dict[str, Floats]:
             cross join points left join measured using (name, run, point) group by name
     """
     return {name: np.array(found, dtype=np.float64) for name, found in evidence.rows(lists, **given)}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a metric per transaction comes from: a counter. scale: to the metric's unit.
+
+    also: an entity whose counter is added where it is there. absent: its value in runs without that counter,
+    where others have it.
+    """
+
+    metric: Metric
+    monitor: str
+    entity: str
+    counter: str
+    scale: float = 1.0
+    absent: float | None = None
+    also: str = ""
+
+
+# Smallest effects: a smaller difference is never a reason, however surely it was measured. Each is about a
+# tenth of a microsecond of CPU time; differences of time must also matter beside the
+# server's CPU (verdict/costs.py).
+_TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
+_EVENTS = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
+_FLOORS: dict[CostKind, float] = {
+    "server CPU": 0.0,  # the verdict judges it: only its share of the whole counts
+    "mode of server CPU": _TIME_US,
+    "CPU": _TIME_US,
+    "switches": _EVENTS,
+    "run-queue wait": _TIME_US,
+    "log": 24.0,  # the header of a WAL record: less is not a record more, but housekeeping's
+    "lock wait": _TIME_US,
+    "storage": 82.0,  # a page of 8 KiB in a hundred transactions
+    "buffers": _EVENTS,
+    "events": _EVENTS,
+}
+_US_PER = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+_UNITS = {**{unit: ("us/txn", us) for unit, us in _US_PER.items()}, "bytes": ("B/txn", 1.0)}
+
+
+def _metric(cost: Cost, unit: str) -> Metric:
+    return Metric(cost.name, cost.title, unit, cost.better, _FLOORS[cost.kind], kind=cost.kind)
+
+
+SERVER_CPU = _metric(SERVER_CPU_COST, _UNITS["ns"][0])
+
+
+def time_cost(name: str, title: str, better: Better = "lower") -> Metric:
+    """Time a transaction, of which less than a tenth of a microsecond is no reason."""
+    return Metric(name, title, "us/txn", better, _TIME_US)
+
+
+def sources(declared: Declared) -> tuple[Source, ...]:
+    """Every declared cost, in the order of kinds."""
+    found = [
+        (COST_KINDS.index(cost.kind), _source(monitor, metric, cost))
+        for monitor, metrics in declared.items()
+        for metric in metrics
+        for cost in metric.costs
+    ]
+    return tuple(source for _, source in sorted(found, key=lambda ranked: ranked[0]))
+
+
+def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:
+    unit, scale = _UNITS.get(metric.unit, ("1/txn", 1.0))
+    return Source(
+        _metric(cost, unit),
+        monitor,
+        cost.entity or metric.entity,
+        metric.name,
+        scale,
+        absent=0.0 if cost.zero_if_absent else None,
+        also=cost.also,
+    )
+
+
+_GROWN = """
+    with sources as (select unnest($sources, recursive := true)),
+    grown as (
+        select place, run, point, sum(rate_per_s) filter (of_entity(r.entity, s.entity)) as rate,
+            coalesce(sum(rate_per_s) filter (of_entity(r.entity, s.also)), 0) as added
+        from rates r join sources s on r.monitor = s.monitor and r.metric = s.counter
+        group by place, run, point
+    )
+    -- servers of two kinds may have the same cost, each counted by its own monitor
+    select name, run, point,
+        arg_min(ratio(coalesce(rate + added, absent) * scale * seconds, transactions), place) as value
+    from points cross join sources left join grown using (place, run, point)
+    where place in (select place from grown where rate is not null)
+    group by name, run, point
+"""
+
+
+def costs(found: Sequence[Source]) -> list[Measured]:
+    """Each cost, from the growth of its counter."""
+    rows = [
+        {"place": place, "name": source.metric.name, "absent": source.absent, "scale": source.scale}
+        | {name: getattr(source, name) for name in ("monitor", "entity", "counter", "also")}
+        for place, source in enumerate(found)
+    ]
+    return [Measured([source.metric for source in found], _GROWN, {"sources": rows})] if rows else []

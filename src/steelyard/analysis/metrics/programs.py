@@ -6,11 +6,16 @@ rate the same ratio still compares. Where less is better (a time) the instances'
 cost is that of one instance. CPU time is what the kernel accounted to each instance at its end (getrusage):
 a monitor misses processes that end between its samples. Where it missed a tenth of the study's CPU time, its
 other counters of the instances are not used either.
+
+The figures of a recording are metrics likewise, each of its run and load point. p50, p95 and p99 in a unit of
+time are latencies, unless the file had each transaction. Where no work was counted, the study's main figure
+stands for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.analysis.judgement.results import Better, Metric
@@ -18,6 +23,7 @@ from steelyard.analysis.metrics.measured import Measured, by_column
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import time_unit_ns
 from steelyard.study.workloads.program import ProgramWorkload, lower_is_better
+from steelyard.study.workloads.published import PublishedWorkload, RecordedFigure
 
 SCORE = "score"
 EACH = "score_per_instance"
@@ -143,3 +149,24 @@ def _title(workload: ProgramWorkload) -> str:
     if workload.score is None:
         return "run time"
     return "time" if time_unit_ns(workload.score_unit) else f"mean {workload.score_unit}"
+
+
+def recorded_metrics(evidence: Evidence, measured: Collection[str]) -> list[Measured]:
+    """Each figure, NULL where a run has none.
+
+    measured: names of metrics that are known already, which a file's own figure does not replace.
+    """
+    workload = evidence.study.workload
+    if not isinstance(workload, PublishedWorkload):
+        return []
+    named = {name: _metric(name, one, name == workload.main_figure) for name, one in workload.figures.items()}
+    return figures({name: found for name, found in named.items() if found[0].name not in measured})
+
+
+def _metric(name: str, recorded: RecordedFigure, main: bool) -> tuple[Metric, float]:
+    title = name.removesuffix("_percent").removesuffix("_per_s").replace("_", " ")
+    title = re.sub(r"\b(cpu|os|io)\b", lambda found: found[1].upper(), title)
+    unit = recorded.unit.replace("1/s", "/s")
+    if main:
+        return of_unit(Metric(SCORE, title, unit, recorded.better))
+    return figure(name, title, unit, recorded.better)

@@ -15,14 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU, Source, costs, sources, time_cost
 from steelyard.analysis.metrics.dispatcher import simulated_metrics
-from steelyard.analysis.metrics.guests import INSTRUCTION_TIME, instruction_metrics, meaningful
-from steelyard.analysis.metrics.latches import LATCH_COSTS
-from steelyard.analysis.metrics.measured import Measured, aligned, by_column
-from steelyard.analysis.metrics.programs import SCORE, program_metrics
-from steelyard.analysis.metrics.queries import GEOMEAN, queries_of, query_metrics
-from steelyard.analysis.metrics.recorded import recorded_metrics
+from steelyard.analysis.metrics.measured import (
+    SERVER_CPU,
+    Measured,
+    Source,
+    aligned,
+    by_column,
+    costs,
+    sources,
+    time_cost,
+)
+from steelyard.analysis.metrics.particular import (
+    GEOMEAN,
+    INSTRUCTION_TIME,
+    LATCH_COSTS,
+    instruction_metrics,
+    meaningful,
+    queries_of,
+    query_metrics,
+)
+from steelyard.analysis.metrics.programs import SCORE, program_metrics, recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
 from steelyard.bundle.evidence.evidence import Evidence

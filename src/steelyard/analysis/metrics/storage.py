@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.metrics.costs import Source, sources
+from steelyard.analysis.metrics.measured import Source, sources
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, quantity
 

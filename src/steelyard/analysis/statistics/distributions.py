@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ALPHA = 0.05  # 1 - confidence, but where a study stops by itself
 
 
 def _special() -> Any:

@@ -1,16 +1,63 @@
-"""Whether the harness itself was valid: engine, host, monitors, caches that thrash."""
+"""Whether the harness itself was valid: engine, load hosts, machine, monitors, caches that thrash.
+
+A CPU at rest must be woken for each statement: the engine's for the reply, the server's for the request. On
+virtual machines that costs about 10 us, which is part of latency and of CPU per transaction then
+(docs/performance.md).
+"""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import ENGINE_AT_LIMIT, ENGINE_SHARE, RunMetrics
+from steelyard.analysis.statistics.distributions import Floats, t_two_sided
 from steelyard.analysis.validity.stability import merged
 from steelyard.bundle.evidence.evidence import Evidence
-from steelyard.quantities import percent, quantity, significant, span_of
+from steelyard.quantities import change, p_value, percent, quantity, significant, span_of
+from steelyard.study.workloads.arrival import ClientWorkload
 
 _STEAL = 0.02
 _THRASH = 0.01
 _SILENT_INTERVALS = 3
+# of the replies
+_MOST = 0.5
+
+# voluntary switches of the engine per reply: a transaction of one statement has no rows by statement
+_SLEPT = """
+    with replied as (
+        select run, point, option, any_value(seconds) as seconds, greatest(any_value(transactions),
+            coalesce(sum(count) filter (statement <> 'transaction'), 0)) as replies
+        from points left join latency using (run, point) group by run, point, option
+    )
+    select option, run, max(least(1, ratio(rate_per_s * seconds, replies))) as share
+    from replied join rates using (run, point)
+    where monitor = 'processes' and entity = 'engine' and metric = 'voluntary_switches_total'
+        and list_contains($options::VARCHAR[], option)
+    group by option, run having share > $most order by run
+"""
+_SIGNIFICANT = 0.01
+_RUNS_MIN = 3
+_METRICS = {"by_client": "transactions per client", "p50": "median latency", "p99": "p99 latency"}
+
+
+# of each run, the mean over load points of the logarithm of a host's value less the mean over hosts
+_DEVIATIONS = """
+    with logs as (
+        unpivot (select run, point, host, ln(nullif(transactions / greatest(clients, 1), 0)) as by_client,
+            ln(nullif(p50_ns, 0)) as p50, ln(nullif(p99_ns, 0)) as p99 from host_load)
+        on by_client, p50, p99 into name metric value log
+    ), relative as (
+        select *, log - avg(log) over (partition by metric, run, point) as deviation from logs
+    ), of_run as (
+        select metric, host, run, avg(deviation) as deviation from relative group by metric, host, run
+    )
+    select metric, host, list(deviation order by run) from of_run
+    group by metric, host having count(*) = (select count(distinct run) from host_load)
+    order by metric, host
+"""
 
 
 def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
@@ -113,3 +160,54 @@ def _silent(evidence: Evidence) -> list[Notice]:
             lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
         )
     ]
+
+
+def sleep_notices(evidence: Evidence) -> list[Notice]:
+    """engine-slept, for loads in which clients send at once what they have received."""
+    sends_at_once = [
+        option.label
+        for option in evidence.options
+        if isinstance(option.workload, ClientWorkload)
+        and not option.workload.open_loop
+        and not option.workload.thinks
+    ]
+    several = " at one load point or more" if len(evidence.study.plan.clients) > 1 else ""
+    return merged(
+        "engine-slept",
+        evidence.rows(_SLEPT, options=sends_at_once, most=_MOST),
+        f"the load engine slept before most replies{several}: a CPU at rest is woken for each statement,"
+        " about 10 µs on virtual machines: a property of this set-up, not of the server (more clients, or"
+        " plan.pin = false, keep CPUs awake)",
+        lambda shares: f"{span_of(shares, percent)} of replies",
+    )
+
+
+def host_notices(evidence: Evidence) -> list[Notice]:
+    """hosts-differ: `host load2: transactions per client −38.0 % against the mean of the hosts (p = 0.0003)`.
+
+    The unit is the run: a t test against 0, with Bonferroni's correction over hosts and metrics. Differences
+    below the study's smallest effect say nothing.
+    """
+    found = [(metric, host, np.array(logs)) for metric, host, logs in evidence.rows(_DEVIATIONS)]
+    if len({host for _, host, _ in found}) < 2 or len(found[0][2]) < _RUNS_MIN:
+        return []
+    least = np.log1p(evidence.study.plan.smallest_effect_percent / 100)
+    parts = [
+        f"host {host}: {_METRICS[metric]} {change(float(np.exp(logs.mean())))} against the mean of the hosts"
+        f" ({p_value(p)})"
+        for metric, host, logs in found
+        if abs(logs.mean()) >= least and (p := min(1.0, len(found) * _p_value(logs))) < _SIGNIFICANT
+    ]
+    if not parts:
+        return []
+    text = (
+        f"the load hosts differ, though each has the same share of the clients: {'; '.join(parts)}. Results"
+        " are of all hosts together: look for a slower CPU or network with `steelyard fleet check`"
+    )
+    return [Notice("hosts-differ", text)]
+
+
+def _p_value(logs: Floats) -> float:
+    """Of a t test that the mean is 0, two-sided."""
+    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    return float(t_two_sided(float(logs.mean()) / error, len(logs) - 1)) if error else 0.0

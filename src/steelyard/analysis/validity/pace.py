@@ -1,8 +1,9 @@
-"""Options that work at different paces: what costs per transaction and latencies mean then.
+"""Options that are unlike beside the factors: their servers' data directories, and the paces at which they
+work.
 
 In a closed loop a faster option does more transactions in the same time. What a server does per time or per
-page (full-page images after a checkpoint, checkpoints, background work) is then spread over more of them, and
-a statement waits for a CPU as long as the others let it: both reflect the pace, not only the option.
+page (full-page images after a checkpoint, checkpoints, background work) is then spread over more of them,
+and a statement waits for a CPU as long as the others let it: both reflect the pace, not only the option.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steelyard.analysis.judgement.results import Comparison, Metric, Notice
-from steelyard.analysis.metrics.costs import sources
+from steelyard.analysis.metrics.measured import sources
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import change, listed, percent
+from steelyard.study.factors import settings_of
 
 _PACE_RATIO = 1.5
 _PAGE_BYTES = 8192  # PostgreSQL's block_size; an image leaves out the page's unused part
+# a key of the study makes it the same
+_MENDED_BY = {"data_checksums": 'data_checksums = "on" under [subject] makes them the same'}
 
 
 def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -95,3 +99,31 @@ def _image_shares(evidence: Evidence) -> Sequence[str]:
     """
     shares = evidence.in_order(query, page_bytes=_PAGE_BYTES)
     return [f"{percent(min(1.0, share))} under {option}" for option, share in shares]
+
+
+def server_notices(evidence: Evidence) -> list[Notice]:
+    """server-differs: `differs beside the factor: data checksums on under V18, off under V15`."""
+    text = unlike_servers(evidence)
+    return [Notice("server-differs", f"differs beside the factor: {text}")] if text else []
+
+
+def unlike_servers(evidence: Evidence) -> str:
+    """`data checksums on under V18, off under V15 (the servers' own defaults ...)`, and what mends it."""
+    levels = {
+        setting
+        for name, factor in evidence.study.factors.items()
+        for settings in settings_of(name, factor).values()
+        for setting in settings
+    }
+    values: dict[str, dict[str, list[str]]] = {}
+    for option, facts in evidence.fixed.items():
+        for name, value in facts.items():
+            values.setdefault(name, {}).setdefault(value, []).append(option)
+    unlike = {name: found for name, found in values.items() if len(found) > 1 and name not in levels}
+    parts = [
+        f"{name.replace('_', ' ')} "
+        + ", ".join(f"{value} under {listed(options)}" for value, options in found.items())
+        for name, found in unlike.items()
+    ]
+    mended = [_MENDED_BY[name] for name in unlike if name in _MENDED_BY]
+    return "; ".join([f"{listed(parts)} (the servers' own defaults for new data)", *mended]) if parts else ""

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.analysis.comparison.compare import ALPHA, Difference
+from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.outcome import Outcome
-from steelyard.analysis.judgement.results import CostDifference, Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.judgement.results import CostDifference, Metric, Outcome
 from steelyard.analysis.metrics.dispatcher import COSTS as SIMULATED
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
-from steelyard.analysis.metrics.latches import COSTS as LATCHES
+from steelyard.analysis.metrics.measured import SERVER_CPU
+from steelyard.analysis.metrics.particular import COSTS as LATCHES
 from steelyard.analysis.metrics.programs import COSTS
 from steelyard.analysis.metrics.run_metrics import HEADLINES, WAIT_PREFIX
 from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import ALPHA
 from steelyard.quantities import quantity
 
 USER = "server_user_us_per_txn"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.analysis.judgement.work import Difference
+from steelyard.analysis.judgement.verdict import Difference
 from steelyard.analysis.validity.equal_work import WorkCheck
 from steelyard.analysis.verdict.decision import Words, fitting
 from steelyard.quantities import count, significant

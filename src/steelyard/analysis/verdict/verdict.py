@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.comparison.block_table import block_table, points_of
-from steelyard.analysis.comparison.estimates import estimates
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
+from steelyard.analysis.comparison.block_table import block_table, estimates, points_of
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS
 from steelyard.analysis.judgement.verdict import Verdict
-from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P50, THROUGHPUT, foremost
 from steelyard.analysis.validity.gauges import GaugeFinding
-from steelyard.analysis.validity.servers import unlike_servers
+from steelyard.analysis.validity.pace import unlike_servers
 from steelyard.analysis.verdict.decision import Decision, Words, capitalised, fitting, joined
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.options_compared import options_compared

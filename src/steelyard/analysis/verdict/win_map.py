@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, points_of
-from steelyard.analysis.comparison.compare import ALPHA
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import WinMapCell
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS, WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import ALPHA
 from steelyard.analysis.verdict.decision import Decision, Words
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.bundle.evidence.evidence import Evidence

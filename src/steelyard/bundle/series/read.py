@@ -1,17 +1,58 @@
-"""Reads the series of a bundle: those that its workload and its clock permit."""
+"""The series that charts draw: those that a bundle's workload and its clock permit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from steelyard.bundle.evidence.evidence import counts_instructions
-from steelyard.bundle.evidence.probes import stacks
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series import curves, dispatcher, load
-from steelyard.bundle.series.columns import Columns, Series
-from steelyard.bundle.series.counters import counters
-from steelyard.bundle.series.gauges import gauges
+from steelyard.bundle.series import queries
+from steelyard.declared_metrics import DeclaredMetric
+from steelyard.quantities import time_unit_ns
+from steelyard.study.factors import table_factor
+from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.study.workloads.threads import ThreadsWorkload
+
+Rows = Sequence[Mapping[str, Any]]
+_OPTIONS_MAX = 4  # baseline first; a page cannot show more options
+
+
+@dataclass(frozen=True)
+class Series:
+    """Rows for charts, by name of the column; all optional. None: not available.
+
+    Already reduced by the reader: a few thousand rows each, whatever the size of the bundle.
+
+    throughput: option, t_s, run, tps. t_s: seconds of execution over all runs, one after another.
+    cpu: run, option, t_s (as above), role (server, engine, monitors, idle ...), percent (of one core).
+    gauges: option, t_s (since the start of measure), monitor, entity, metric, value, limit (NaN or
+        absent: none), unit ('': a number of things), group (as declared): median over runs.
+    counters: of the study's own queries: option, clients, monitor, series, counter, per_s, per_txn, unit,
+        meaning: median over runs.
+    statements: option, statement, per_s: geometric mean over runs and points, as estimates are.
+    clients: option, clients, client, transactions: geometric mean over runs; of instances of a
+        program, their scores stand as transactions (times in ns).
+    priorities: option, clients, priority, seconds: of simulated threads that are weighed, running or
+        waiting for a CPU, mean over runs. trace: option, thread, reason (`ran`, or why its priority
+        changed), cpu, start_s, end_s (from the first), priority.
+    latency: option, clients, quantile (0 to 1), ns: geometric mean over runs, as estimates are.
+    latch_times: option, clients, kind (hold, wait), quantile, ns: geometric mean over runs.
+    stacks: option, role, stack (folded, outermost first), us_per_txn: CPU time, of profiled runs.
+    """
+
+    throughput: Rows = ()
+    cpu: Rows = ()
+    gauges: Rows = ()
+    counters: Rows = ()
+    statements: Rows = ()
+    clients: Rows = ()
+    latency: Rows = ()
+    latch_times: Rows = ()
+    priorities: Rows = ()
+    trace: Rows = ()
+    stacks: Rows = ()
 
 
 def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
@@ -19,30 +60,79 @@ def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
 
     estimated: the runs behind the options' estimates, so that one metric reads alike in every table.
     """
-    workload = bundle.study.workload
-    profile = stacks(bundle, bundle.study.probes.profile_hz)
+    workload, found, runs = bundle.study.workload, dict[str, Rows](), {"runs": list(estimated)}
+    if hz := bundle.study.probes.profile_hz:
+        found["stacks"] = bundle.records(queries.STACKS.format(us=1e6 / hz))
+    if not workload.in_rounds and counts_instructions(bundle.environment):
+        # a clock that counts instructions gives no time line
+        return Series(**found)
+    found |= {"gauges": gauges(bundle), "counters": _counters(bundle)}
     if workload.in_rounds:
         # a few rounds have no meaningful rate per second, and each query has its own chart
-        return Series(gauges=gauges(bundle), counters=counters(bundle), stacks=profile)
-    if counts_instructions(bundle.environment):
-        # a clock that counts instructions gives no time line
-        return Series(stacks=profile)
-    priorities: Columns = {}
-    trace: Columns = {}
+        return Series(**found)
     if isinstance(workload, ThreadsWorkload):
-        options = dispatcher.traced_options(bundle)
-        priorities = dispatcher.priorities(bundle, workload.scaled, options)
-        trace = dispatcher.trace(bundle, options)
+        options = ", ".join(f"'{label}'" for label in _traced_options(bundle))
+        priorities = queries.PRIORITIES.format(scaled=workload.scaled, options=options)
+        found["priorities"] = bundle.records(priorities)
+        found["trace"] = bundle.records(queries.TRACE.format(options=options))
+    if isinstance(workload, ProgramWorkload):
+        scale = time_unit_ns(workload.score_unit) or 1
+        scores = bundle.records(queries.COPIES, runs)
+        found["clients"] = [{**row, "transactions": scale * row["transactions"]} for row in scores]
+    else:
+        found["clients"] = bundle.records(queries.CLIENTS, runs)
     return Series(
-        throughput=load.throughput(bundle),
-        cpu=load.cpu(bundle),
-        gauges=gauges(bundle),
-        counters=counters(bundle),
-        statements=load.statements(bundle, estimated),
-        clients=load.clients(bundle, estimated),
-        latency=curves.latency(bundle, estimated),
-        latch_times=curves.latch_times(bundle),
-        priorities=priorities,
-        trace=trace,
-        stacks=profile,
+        **found,
+        throughput=bundle.records(queries.THROUGHPUT),
+        cpu=bundle.records(queries.CPU),
+        statements=bundle.records(queries.STATEMENTS, runs),
+        latency=bundle.records(queries.LATENCY, runs),
+        latch_times=bundle.records(queries.LATCH_TIMES),
     )
+
+
+def _counters(bundle: Bundle) -> Rows:
+    """At the most clients, medians over runs; a counter that did not grow is left out."""
+    if not (names := list(bundle.study.sql_monitors)):
+        return ()
+    declared = {(name, one.name): one for name in names for one in bundle.declared.get(name, ())}
+    return [
+        {**row, **_facts(declared.get((row["monitor"], row["counter"])))}
+        for row in bundle.records(queries.COUNTERS, {"monitors": names})
+    ]
+
+
+def gauges(bundle: Bundle) -> Rows:
+    """Gauges that their monitors declare worth a chart, with their units and groups.
+
+    of_interval: a value is the mean of the time since the one before it.
+    """
+    charted = {
+        (monitor, metric.chart, metric.name): metric
+        for monitor, metrics in bundle.declared.items()
+        for metric in metrics
+        if metric.chart
+    }
+    wanted = [(*at, name) for *at, first in charted for name in (first, f"{first}_limit")]
+    lists = {name: [row[i] for row in wanted] for i, name in enumerate(("monitors", "entities", "metrics"))}
+    return [
+        {**row, **_facts(charted[row["monitor"], row["entity"], row["metric"]])}
+        for row in bundle.records(queries.GAUGES, lists)
+    ]
+
+
+def _facts(declared: DeclaredMetric | None) -> dict[str, Any]:
+    return {name: getattr(declared, name, "") for name in ("unit", "meaning", "of_interval", "group")}
+
+
+def _traced_options(bundle: Bundle) -> list[str]:
+    """The baseline, then options that differ from it in their table alone."""
+    factor = table_factor(bundle.study)
+    levels = {option["label"]: option["levels"] for option in bundle.head["options"]}
+    baseline = bundle.head["baseline"]
+
+    def alike(label: str) -> bool:
+        return all(levels[label][name] == code for name, code in levels[baseline].items() if name != factor)
+
+    others = [label for label in levels if label != baseline and alike(label)]
+    return [baseline, *others][:_OPTIONS_MAX]

@@ -1,21 +1,25 @@
-"""The files beside the runs: bundle.json, environment.json and study.toml, each verified when it is read."""
+"""The files beside the runs: bundle.json, environment.json and study.toml, each verified when it is read, as
+far as the code needs it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from steelyard.bundle.storage.checksum import proven, read_bytes, read_object
-from steelyard.bundle.storage.json_models import EnvironmentShape, HeadShape
+from steelyard.declared_metrics import DeclaredMetric
 from steelyard.run_tables.schema import FORMAT_VERSION
 from steelyard.study.errors import InputError
 
 _WHICH = "give the folder that `steelyard run` printed"
 _LOST = "take this file from a copy of the bundle: the results cannot be read without it"
+_Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Hashable = str | int
 
 
 class Head(NamedTuple):
@@ -54,7 +58,7 @@ def read_facts(path: Path) -> dict[str, Any]:
             "run the study again, or read the tables: they are Parquet files",
         )
     facts = proven(facts, place, _LOST)
-    _check(HeadShape, facts, place)
+    _check(_HeadShape, facts, place)
     labels = [option["label"] for option in facts["options"]]
     if len(set(labels)) < len(labels) or facts["baseline"] not in labels:
         raise InputError(
@@ -67,7 +71,7 @@ def read_environment(path: Path) -> dict[str, Any]:
     """environment.json. Raises InputError when it is missing or damaged."""
     place = path / "environment.json"
     environment = proven(read_object(place, _LOST), place, _LOST)
-    _check(EnvironmentShape, environment, place)
+    _check(_EnvironmentShape, environment, place)
     return environment
 
 
@@ -94,3 +98,140 @@ def _check(shape: type[BaseModel], content: dict[str, Any], place: Path) -> None
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"{place}: {where}: {first['msg']}", _LOST) from None
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Option(_Loose):
+    label: str
+    levels: dict[str, str]
+
+
+class _File(_Loose):
+    copied_to: str = Field(alias="copy", pattern=r"^(files/[^/]+)?$")
+    sha256: str
+
+
+class _HeadShape(_Loose):
+    """bundle.json."""
+
+    steelyard: str
+    baseline: str
+    options: list[_Option] = Field(min_length=1)
+    id: str = Field(min_length=1)
+    study_sha256: str
+    files: dict[str, _File] = {}
+
+
+class _Place(_Loose):
+    cpu: int
+    core: _Hashable
+    package: _Hashable
+
+
+class _Cpu(_Loose):
+    cores: _Count | None = None
+    cpus_usable: _Count | None = None
+    cpus_online: _Count | None = None
+    topology: list[_Place] = []
+
+
+class _Placement(_Loose):
+    server_cpus: list[int]
+    engine_cpus: list[int]
+    apart: bool = False
+
+
+class _Server(_Loose):
+    version: str
+    set: dict[str, Any]
+    guest: dict[str, Any] = {}
+    schema_: dict[str, float] = Field(default={}, alias="schema")
+
+
+class _WholeServer(_Loose):
+    simulated_cpus: _Count | None = None
+
+
+class _Kernel(_Loose):
+    release: Any
+    cmdline: Any
+    clock_source: Any
+    preemption: Any
+
+
+class _Boot(_Loose):
+    kernel: _Kernel
+    settings: dict[str, Any]
+
+
+class _Reboot(_Loose):
+    wanted: dict[str, Any]
+    boot_id: Any
+
+
+class _Wake(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    asleep_ns: float
+    wake_ns: float
+    post_ns: float
+    slept: float = 1.0
+
+
+class _Pauses(_Loose):
+    common: Annotated[float, Field(ge=0, le=1)] = 0.0
+    pause_ns: float = 0.0
+
+
+class _Calibration(_Loose):
+    spin_turn_ns: float | None = None
+    hand_over_ns: float = 0.0
+    wake_up_ns: float = 0.0
+    wake_up_same_cpu_ns: float = 0.0
+    wakes: list[_Wake] = []
+    pauses: _Pauses | None = None
+    cpus: list[int] = []
+    cpus_share: str = ""
+
+
+class _Memory(_Loose):
+    total_bytes: float = 0
+    available_bytes: float = 0
+    swap_total_bytes: float = 0
+
+
+class _Virtualization(_Loose):
+    cgroup_memory_limit_bytes: float = 0
+
+
+class _Storage(_Loose):
+    free_bytes: float = 0
+
+
+class _Metrics(RootModel[dict[str, list[DeclaredMetric]]]):
+    # strict would want the dataclasses themselves
+    model_config = ConfigDict(strict=False)
+
+
+class _EnvironmentShape(_Loose):
+    """environment.json."""
+
+    metrics: _Metrics
+    cpu: _Cpu = _Cpu()
+    placement: _Placement = _Placement(server_cpus=[], engine_cpus=[])
+    server: _WholeServer = _WholeServer()
+    servers: dict[str, _Server] = {}
+    boots: list[_Boot] = []
+    reboots: list[_Reboot] = []
+    calibration: _Calibration = _Calibration()
+    memory: _Memory = _Memory()
+    virtualization: _Virtualization = _Virtualization()
+    storage: _Storage = _Storage()
+    study: dict[str, str] = {}
+    programs: Annotated[list[dict[str, str]], Field(min_length=1)] = [{}]
+    kernel: dict[str, Any] = {}
+    mitigations: dict[str, Any] = {}
+    steelyard: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The runs of a bundle that are read, and the files that are left out.
+"""The runs of a bundle that are read, each by its identity in `run.json`, and the files that are left out.
 
 Options are compared within a block, so a block without one of its runs does not count. Runs are numbered
 without gaps: a missing number was a run of the previous or the next block.
@@ -6,14 +6,23 @@ without gaps: a missing number was a run of the previous or the next block.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from steelyard.bundle.storage.identity import Identity, identify
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from steelyard.bundle.storage.checksum import read_sealed
 from steelyard.study.errors import InputError
 
+RUN_FILE = "run.json"
+
+# the writer keeps the tables of a run in memory, so no table is larger, and hashing takes time
+_TABLE_BYTES_MAX = 4 << 30
+_Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 LEFT_OUT = "run-left-out"
 MISSING = "run-missing"
 STRANGE = "file-left-out"
@@ -25,6 +34,101 @@ _MOST_NOTICES = 8
 Attempt = tuple[int, int]  # number of the block, number of the attempt at it
 
 
+class _Identity(BaseModel):
+    """bundle: its id. tables: SHA-256 of each table's file, by name of the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    bundle: str
+    run: _Number
+    option: str
+    block: _Number
+    attempt: _Number
+    status: Literal["done", "void", "disturbed"]
+    tables: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A run's folder.
+
+    identity: None where the run is unknown. why: the reason to leave it out; '' for an intact run.
+    strange: files in it that belong to no run.
+    """
+
+    number: int
+    identity: _Identity | None = None
+    why: str = ""
+    strange: tuple[str, ...] = ()
+
+
+def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) -> _Found:
+    """The run in a folder, with the checksums of its tables verified.
+
+    bundle: the required id; options: the allowed labels.
+    """
+    try:
+        content = read_sealed(folder / RUN_FILE, "")
+        identity = _Identity.model_validate(content)
+    except InputError as error:
+        return _Found(number, why=_within(folder, str(error)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        return _Found(number, why=f"{_named(folder, RUN_FILE)}: {_dotted(first['loc'])}: {first['msg']}")
+    if identity.bundle != bundle:
+        return _Found(number, why=f"{_named(folder, RUN_FILE)} belongs to another bundle")
+    if identity.run != number:
+        return _Found(number, why=f"{_named(folder, RUN_FILE)} belongs to run {identity.run}")
+    if identity.option not in options or "runs" not in identity.tables:
+        return _Found(
+            number, why=f"{_named(folder, RUN_FILE)}: its option or its tables are not those of a run"
+        )
+    wrong = [
+        f"{_named(folder, name)}: {what}"
+        for name, checksum in ((f"{table}.parquet", found) for table, found in identity.tables.items())
+        if (what := _damage(folder / name, checksum))
+    ]
+    return _Found(number, identity, "; ".join(wrong), _strange(folder, identity))
+
+
+def _damage(place: Path, checksum: str) -> str:
+    try:
+        if not place.is_file():
+            return "not a file" if place.exists() else "missing"
+        if place.stat().st_size > _TABLE_BYTES_MAX:
+            return f"larger than {_TABLE_BYTES_MAX >> 30} GiB: damaged"
+        with place.open("rb") as file:
+            same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    except ValueError:
+        return "not a valid file name"
+    return "" if same else "its checksum differs: damaged or edited"
+
+
+def _strange(folder: Path, identity: _Identity) -> tuple[str, ...]:
+    known = {RUN_FILE, *(f"{table}.parquet" for table in identity.tables)}
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        # its tables are read by their names
+        return ()
+    # hidden files belong to file systems and file managers
+    return tuple(_named(folder, name) for name in names if name not in known and not name.startswith("."))
+
+
+def _named(folder: Path, name: str) -> str:
+    return f"runs/{folder.name}/{name}"
+
+
+def _within(folder: Path, text: str) -> str:
+    return text.replace(str(folder), f"runs/{folder.name}")
+
+
+def _dotted(parts: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, parts))
+
+
 @dataclass(frozen=True)
 class Inventory:
     """Content of a bundle's folder `runs`.
@@ -33,8 +137,8 @@ class Inventory:
     of their runs. notices: code and sentence for everything that is left out.
     """
 
-    runs: tuple[Identity, ...]
-    damaged: tuple[tuple[Identity, str], ...]
+    runs: tuple[_Identity, ...]
+    damaged: tuple[tuple[_Identity, str], ...]
     lost: frozenset[Attempt]
     notices: tuple[tuple[str, str], ...]
 
@@ -58,7 +162,7 @@ def _is_run(name: str) -> bool:
 def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inventory:
     """Content of the folder `runs` of a bundle whose options have these labels. Raises InputError."""
     folders, strange = run_folders(runs)
-    found = [identify(folder, number, bundle_id, options) for number, folder in folders.items()]
+    found = [_identify(folder, number, bundle_id, options) for number, folder in folders.items()]
     known = {one.number: one.identity for one in found if one.identity is not None}
     whole = [one.identity for one in found if one.identity is not None and not one.why]
     around = _Blocks(known, whole, options)
@@ -106,7 +210,7 @@ class _Blocks:
     """known: identified runs, by number. whole: the readable ones among them."""
 
     def __init__(
-        self, known: Mapping[int, Identity], whole: Sequence[Identity], options: Collection[str]
+        self, known: Mapping[int, _Identity], whole: Sequence[_Identity], options: Collection[str]
     ) -> None:
         self._known = known
         done: dict[Attempt, set[str]] = {}
@@ -136,5 +240,5 @@ class _Blocks:
         return "; its block was run again, so nothing is lost" if lost else ""
 
 
-def _attempt(identity: Identity) -> Attempt:
+def _attempt(identity: _Identity) -> Attempt:
     return identity.block, identity.attempt

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import weakref
 from itertools import zip_longest
+from typing import Any
 
 import duckdb
 
-from steelyard.bundle.evidence.histograms import file_of
+from steelyard.bundle.evidence.histograms import add_functions, file_of, quantiles, summary
+from steelyard.bundle.storage.files import Place
 from steelyard.bundle.storage.inventory import Inventory
-from steelyard.bundle.storage.open_folder import Place
-from steelyard.bundle.storage.percentiles import add_percentiles
-from steelyard.run_tables.schema import TABLES, Table
+from steelyard.run_tables.schema import PERCENTILES, QUANTILES, TABLES, Table
 from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
@@ -72,7 +72,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
         connection.execute("insert into lost values (?, ?)", attempt)
     for statement in (_USED_RUNS, _MEASURES, "drop table lost"):
         connection.execute(statement)
-    add_percentiles(connection)
+    _add_percentiles(connection)
     return connection
 
 
@@ -120,3 +120,24 @@ def _source(table: Table, place: str, inventory: Inventory) -> str:
         f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"
         " hive_partitioning = false))"
     )
+
+
+def _add_percentiles(connection: duckdb.DuckDBPyConnection) -> None:
+    """Adds the view, and the function latency_ns(histogram) with its values. Raises duckdb.Error."""
+    add_functions(connection)
+    untyped: Any = connection
+    untyped.create_function("latency_ns", _latency_ns, ["BLOB"], "DOUBLE[]")
+    names = [column.name for column in PERCENTILES.columns[4:]]
+    decoded = ", ".join(f"ns[{place}] as {name}" for place, name in enumerate(names, start=1))
+    connection.execute(f"""
+        create view percentiles as
+        select run, point, statement, null::integer as client, {decoded}
+        from (select run, point, statement, latency_ns(histogram) as ns from latency where count > 0)
+        union all by name
+        select run, point, 'transaction' as statement, client, p99_ns from clients where transactions > 0
+    """)
+
+
+def _latency_ns(histogram: bytes) -> list[float]:
+    _, _, _, highest = summary(histogram, "latency")
+    return [float(ns) for ns in (*quantiles(histogram, tuple(QUANTILES.values()), "latency"), highest)]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
-from steelyard.analysis.judgement.results import Effect
-from steelyard.report.charts.domain import cut_note
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Effect
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import nominal, quantitative, scaled
+from steelyard.report.charts.marks import cut_note, nominal, quantitative, scaled
 from steelyard.report.charts.shapes import bars, intervals
-from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.words import heading
 from steelyard.report.table import Cell, Column, Row, Table
 
 _OPTIONS_MAX = 8

@@ -9,14 +9,11 @@ from typing import Any
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
 from steelyard.report.about.about import About
-from steelyard.report.charts.domain import cut_note
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import nominal, scaled, shape
+from steelyard.report.charts.marks import cut_note, nominal, scaled, shape
 from steelyard.report.charts.shapes import intervals
-from steelyard.report.presented.headings import heading
-from steelyard.report.presented.marks import MARKS, WORDS
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented.words import MARKS, WORDS, heading
 from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of
 
 _OUTCOME = (Column("", "mark"), Column("outcome"), Column("p, adjusted", "p", fmt.probability))

@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import WinMapCell
-from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
     SCALE,
@@ -22,8 +21,7 @@ from steelyard.report.charts.marks import (
     zoomable,
 )
 from steelyard.report.charts.shapes import lines, told
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, plain_table, ratio_of
 
 _BANDS = 10  # priorities per row of the table
@@ -46,7 +44,7 @@ _THREAD = nominal("thread", None, legend=own_legend())
 def priorities(presented: Presented) -> Figure | None:
     """One panel per number of threads, one line per option. None where no machine was simulated."""
     palette = presented.palette
-    table = Table((), rows(presented.series.priorities))
+    table = Table((), presented.series.priorities)
     if not table.data:
         return None
     points = sorted(table.each("clients").items())
@@ -103,7 +101,7 @@ def _steps(table: Table, palette: Palette) -> Spec:
 
 def trace(presented: Presented) -> Figure | None:
     """Two panels per option: the CPUs, and priority over time. None where nothing was traced."""
-    table = Table(_COLUMNS, rows(presented.series.trace))
+    table = Table(_COLUMNS, presented.series.trace)
     if not table.where(reason="ran").data:
         return None
     end_s = max(row["end_s"] for row in table.data)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.bundle.series.columns import rows
-from steelyard.report.charts.domain import Domain, domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
     SCALE,
+    Domain,
     colour,
     dash,
+    domain_of,
     layer,
     nominal,
     paint,
@@ -22,10 +22,8 @@ from steelyard.report.charts.marks import (
     view,
     zoomable,
 )
-from steelyard.report.charts.shapes import told
-from steelyard.report.charts.steps import DOTS_MAX, stepped, steps
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.charts.shapes import DOTS_MAX, stepped, steps, told
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, plain_table
 
 _HEAD = ("option", "gauge", "at the start", "highest", "at the end", "limit")
@@ -44,7 +42,7 @@ class GaugeChart:
         who = presented.about.who_works
         data = [
             {**row, "gauge": _title(row, who)}
-            for row in rows(presented.series.gauges)
+            for row in presented.series.gauges
             if row["value"] is not None and row["group"] == self.group
         ]
         grouped = Table((), data).each("monitor", "entity", "metric", "gauge")

@@ -17,8 +17,7 @@ from steelyard.report.charts.marks import (
     shape,
 )
 from steelyard.report.charts.shapes import intervals, lines
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
 
 _ALWAYS = 6  # the counters of the published table are shown even where they are not available

@@ -9,12 +9,10 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.judgement.results import Judgement
 from steelyard.report.about.about import About
-from steelyard.report.charts.domain import domain_of
 from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import layer, plain_axis, quantitative
+from steelyard.report.charts.marks import domain_of, layer, plain_axis, quantitative
 from steelyard.report.charts.shapes import lines
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, halved, percent, plain_table
 
 _GETS = "gets_per_s", "predicted_gets_per_s"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.bundle.series.columns import Columns, rows
+from steelyard.bundle.series.read import Rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import dash, quantitative, scaled
 from steelyard.report.charts.shapes import lines
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, plain_table
 
 # the axis counts one transaction in n: 2 is the median, 100 the 99th percentile
@@ -23,9 +22,9 @@ _IN_TABLE = (0.5, 0.9, 0.95, 0.99, 0.999)
 _OF_A_LATCH = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
-def _times_of(columns: Columns) -> Table:
+def _times_of(series: Rows) -> Table:
     """The rows of the series whose time and quantile can be drawn."""
-    return Table((), [row for row in rows(columns) if row["ns"] is not None and 0 <= row["quantile"] < 1])
+    return Table((), [row for row in series if row["ns"] is not None and 0 <= row["quantile"] < 1])
 
 
 def _curves(table: Table, palette: Palette, of: str, unit: str = "ms") -> Spec:

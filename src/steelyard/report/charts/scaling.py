@@ -10,14 +10,11 @@ from itertools import cycle, pairwise
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Judgement, Metric
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
-from steelyard.report.charts.domain import cut_note
-from steelyard.report.charts.figure import Figure, Panel, Spec
-from steelyard.report.charts.marks import layer, nominal, plain_axis, quantitative, scaled, shape
+from steelyard.report.charts.figure import DASHES, Figure, Panel, Spec
+from steelyard.report.charts.marks import cut_note, layer, nominal, plain_axis, quantitative, scaled, shape
 from steelyard.report.charts.shapes import lines
-from steelyard.report.charts.theme import DASHES
-from steelyard.report.presented.headings import heading
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented.words import heading
 from steelyard.report.table import Cell, Column, Table, plain_table
 
 _NOTES_MAX = 4

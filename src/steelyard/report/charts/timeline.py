@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.bundle.series.columns import rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import (
     FROM,
@@ -24,10 +23,8 @@ from steelyard.report.charts.marks import (
     view,
     zoomable,
 )
-from steelyard.report.charts.shapes import told
-from steelyard.report.charts.steps import DOTS_MAX, stepped, steps
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.charts.shapes import DOTS_MAX, stepped, steps, told
+from steelyard.report.presented.presented import Palette, Presented
 from steelyard.report.table import Column, Table
 
 _ROWS_MAX = 4000
@@ -46,7 +43,7 @@ Rows = list[dict[str, Any]]
 def timeline(presented: Presented) -> Figure | None:
     """TPS above, CPU below, on the same time axis; the table lists each run's time mark and label."""
     about, palette = presented.about, presented.palette
-    tps, cpu = (Table((), rows(columns)) for columns in (presented.series.throughput, presented.series.cpu))
+    tps, cpu = Table((), presented.series.throughput), Table((), presented.series.cpu)
     if not tps.data:
         return None
     runs = paint(_runs(tps, cpu), palette)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.kernel import LockRow
-from steelyard.analysis.kernel.locks import FOREIGN, TOTAL
+from steelyard.analysis.judgement.latches import LockRow
+from steelyard.analysis.kernel import FOREIGN, TOTAL
 from steelyard.report.charts.figure import Figure
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, difference, table_of, whole

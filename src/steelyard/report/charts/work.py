@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.bundle.series.columns import rows
 from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
@@ -19,9 +18,8 @@ from steelyard.report.charts.marks import (
     view,
 )
 from steelyard.report.charts.shapes import bars, rule, told
-from steelyard.report.presented.headings import work_at_a_point
-from steelyard.report.presented.palette import Palette
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented.words import work_at_a_point
 from steelyard.report.table import Cell, Column, Row, Table, table_of
 
 _LONGEST_BESIDE = 14
@@ -36,7 +34,7 @@ _TOTAL = "_total"
 def statements(presented: Presented) -> Figure | None:
     """One panel per statement, one bar per option; whole transactions are left out where others exist."""
     palette = presented.palette
-    data = [row for row in rows(presented.series.statements) if row["per_s"] is not None]
+    data = [row for row in presented.series.statements if row["per_s"] is not None]
     if not data:
         return None
     table = Table((Column("option"), Column("statement"), Column("per second", "per_s")), data)
@@ -87,7 +85,7 @@ def _statement_bars(table: Table, order: Sequence[str], palette: Palette, px: in
 def clients(presented: Presented) -> Figure | None:
     """Bars of the winner, the baseline, options that were unfair, the slowest; at the most clients."""
     judgement, about = presented.judgement, presented.about
-    data = rows(presented.series.clients)
+    data = presented.series.clients
     if not data:
         return None
     roles = presented.headlines
@@ -183,7 +181,7 @@ def sql_counters(presented: Presented) -> Figure | None:
         Column("per second", "per_s"),
         Column(f"per {presented.cost_of}", "per_txn"),
     ]
-    found = Table(columns, list(map(_shown, rows(presented.series.counters))))
+    found = Table(columns, list(map(_shown, presented.series.counters)))
     if not found.data:
         return None
     most = max(found.each("clients"))

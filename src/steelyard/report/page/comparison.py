@@ -14,8 +14,7 @@ from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement.results import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
-from steelyard.report.presented.headings import heading
-from steelyard.report.presented.marks import WORDS
+from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.table import Table
 from steelyard.report.tables import bundles
 

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement.results import Judgement
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts import figures
-from steelyard.report.charts.render import uniquely_named
-from steelyard.report.charts.theme import hues
-from steelyard.report.page import answer
-from steelyard.report.page.embedded import key_of, specifications, stills
+from steelyard.report.charts.figure import hues, uniquely_named
+from steelyard.report.page.embedded import key_of, specifications, stills, vega_script
 from steelyard.report.page.method import facts_of
-from steelyard.report.page.vega import vega_script
-from steelyard.report.presented.marks import WORDS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
+from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.tables import ranking
-from steelyard.report.tables.scores import of_files, of_programs
-from steelyard.report.tables.statements import page_table
+from steelyard.report.tables.statements import of_files, of_programs, page_table
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
 _OPEN_MAX = 8  # rows of a table that are open at once
 
 Option = tuple[Row, tuple[str, ...]]
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_CHIPS = {
+    "winner": "✓ winner",
+    "leaning": "◔ leaning, too few blocks",
+    "tie": "= equivalent",
+    "trade-off": "⇄ trade-off",
+    "inconclusive": "~ no difference shown",
+    "it depends": "≠ it depends",
+    "measured": "measured",
+    "nothing to compare": "nothing to compare",
+    "unequal work": "⚠ not the same work",
+}
 
 
 def write_report(path: Path, presented: Presented) -> Path:
@@ -58,9 +71,9 @@ def render(presented: Presented) -> str:
             verdict=judgement.verdict,
             words=WORDS,
             compared=presented.compared,
-            chip=answer.chip(judgement),
-            say=answer.speaker(judgement.options),
-            tiles=answer.tiles(presented),
+            chip=_chip(judgement),
+            say=speaker(judgement.options),
+            tiles=tiles(presented),
             contents=contents,
             columns=options.head,
             options=_split(list(zip(presented.ranking, options.rows, strict=True))),
@@ -123,3 +136,53 @@ def _blocks(counts: list[int]) -> str:
 
 def _ends(counts: list[int]) -> list[str]:
     return [str(count) for count in dict.fromkeys((counts[0], counts[-1]))] if counts else []
+
+
+def _chip(judgement: Judgement) -> str:
+    """The outcome in a few words."""
+    outcome, found = judgement.verdict.outcome, judgement.comparisons
+    if outcome == "inconclusive" and found and all(one.standing == "not tested" for one in found):
+        return "? measured once"
+    return _CHIPS[outcome]
+
+
+def speaker(labels: Iterable[str]) -> Any:
+    """A filter: text escaped, option labels in it set as code, whole words with their hyphens."""
+    from markupsafe import Markup, escape
+
+    longest_first = sorted(labels, key=len, reverse=True)
+    pattern = re.compile(
+        "|".join(rf"(?<![\w-]){re.escape(label)}(?![\w-])" for label in longest_first) or r"(?!)"
+    )
+
+    def say(text: str) -> Markup:
+        out, at = Markup(), 0
+        for match in pattern.finditer(text):
+            out += escape(fmt.unbroken(text[at : match.start()]))
+            out += Markup("<code>{}</code>").format(match.group())
+            at = match.end()
+        return out + escape(fmt.unbroken(text[at:]))
+
+    return say
+
+
+def tiles(presented: Presented) -> list[dict[str, str]]:
+    """What the winner changes, in three figures, each of a named option. Nothing where nothing won.
+
+    Where the baseline wins they are those of the best other option.
+    """
+    if presented.judgement.verdict.outcome != "winner":
+        return []
+    return [
+        {
+            "title": heading(metric),
+            "option": item.option,
+            "value": fmt.change(item.ratio),
+            "detail": f"ratio to {item.baseline}: {fmt.ratio(item.ratio, item.low, item.high)}"
+            + presented.about.over(", geometric mean over "),
+            "outcome": item.outcome,
+        }
+        for metric in presented.judged
+        for item in presented.comparisons[metric.name]
+        if item.option == presented.leading
+    ]

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.analysis.judgement.results import Comparison, Estimate, Judgement, Metric
 from steelyard.report.presented.footnotes import Footnote
-from steelyard.report.presented.marks import MARKS, OTHER_WORK
+from steelyard.report.presented.words import MARKS, OTHER_WORK
 
 _ROWS_MAX = 16
 _BEST_ROWS = 10

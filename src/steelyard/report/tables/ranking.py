@@ -7,8 +7,8 @@ from functools import partial
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Estimate, Metric
-from steelyard.report.presented.headings import heading, work_over_points
 from steelyard.report.presented.presented import Presented
+from steelyard.report.presented.words import heading, work_over_points
 from steelyard.report.table import Column, Table, ratio_of
 
 

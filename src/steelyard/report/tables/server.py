@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.latches import ASLEEP, SLEEPS
+from steelyard.analysis.metrics.particular import ASLEEP, SLEEPS
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, plain_table
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.printable import printable
-from steelyard.report.presented.headings import heading
+from steelyard.report.presented.words import heading
 from steelyard.report.tables import bundles
 
 

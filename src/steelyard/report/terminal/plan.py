@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.outcome import FEWEST_BLOCKS
+from steelyard.analysis.judgement.results import FEWEST_BLOCKS
 from steelyard.printable import printable
 from steelyard.study.study import Option, Plan, Study
 

@@ -1,13 +1,16 @@
-"""Progress of a study on standard error: a matrix of blocks and options, live TPS, time left."""
+"""Progress on standard error: a matrix of blocks and options, live TPS, time left; bars of files."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from rich import progress
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -207,3 +210,26 @@ class Progress:
         total = len(self._plan.options) * self._plan.blocks
         line = f"{self._ended} of {total} runs, {what}{self._left()}"
         self._console.print(Text(printable(line)), soft_wrap=True)
+
+
+@contextmanager
+def reading() -> Generator[Callable[[Path, float], None]]:
+    """A function that takes a file and the share of it that was read, 0 to 1."""
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("reading {task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    tasks: dict[Path, progress.TaskID] = {}
+    with progress.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+
+        def show(path: Path, share: float) -> None:
+            if path not in tasks:
+                tasks[path] = bars.add_task(printable(path.name), total=1.0)
+            bars.update(tasks[path], completed=share, visible=share < 1)
+
+        yield show

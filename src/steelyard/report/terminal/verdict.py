@@ -9,19 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.outcome import Standing
-from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
+from steelyard.analysis.judgement.results import Comparison, Judgement, Metric, Standing
 from steelyard.printable import printable
 from steelyard.report.about.about import About
 from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
-from steelyard.report.presented.headings import heading
 from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
+from steelyard.report.presented.words import heading
 from steelyard.report.table import Table
 from steelyard.report.tables.ranking import short_table
-from steelyard.report.tables.scores import of_files, of_programs
 from steelyard.report.tables.server import buffers, latches, sleeps
-from steelyard.report.tables.statements import queries, statements
+from steelyard.report.tables.statements import of_files, of_programs, queries, statements
 
 _NOTICES_MAX = 12
 _CURVES_MAX = 4

@@ -11,7 +11,7 @@ from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.bundles import compare_bundles
 from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.judgement.results import Metric
-from steelyard.analysis.metrics.costs import SERVER_CPU
+from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 
 MARGIN = 0.03

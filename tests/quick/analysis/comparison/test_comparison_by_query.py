@@ -9,9 +9,9 @@ import pytest
 
 from evidence import Truth, changed, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison.compare import PairTests
-from steelyard.analysis.comparison.queries import by_query
 from steelyard.analysis.judgement.results import QueryRow
-from steelyard.analysis.metrics.queries import GEOMEAN, PER_HOUR, time_of
+from steelyard.analysis.load.statements import by_query
+from steelyard.analysis.metrics.particular import GEOMEAN, PER_HOUR, time_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics
 from steelyard.study.workloads.queries import QueriesWorkload
 

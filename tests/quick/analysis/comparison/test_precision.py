@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evidence import Truth, changed, evidence_of, study_of
-from steelyard.analysis.comparison.precision import levels
+from steelyard.analysis.comparison.stopping import levels
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.turns import turn_notices
 from steelyard.bundle.evidence.evidence import Evidence

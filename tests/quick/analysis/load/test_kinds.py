@@ -7,10 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from evidence import Truth, changed, evidence_of, study_of
-from steelyard.analysis.load.background import report_notices, reports_beside
-from steelyard.analysis.load.derived_rates import MOST_PER_MINUTE, derived_rate_notices
-from steelyard.analysis.load.retries import retry_notices
-from steelyard.analysis.validity.growth import growth_notices
+from steelyard.analysis.load.rates import (
+    MOST_PER_MINUTE,
+    derived_rate_notices,
+    report_notices,
+    reports_beside,
+    retry_notices,
+)
+from steelyard.analysis.validity.turns import growth_notices
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.workloads.order_entry.transactions import transactions

@@ -18,8 +18,7 @@ from scaling_truth import RATE_PER_S
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.analysis.load.scaling import scaling
-from steelyard.analysis.statistics.profile_likelihood import parameter_intervals, peak_interval
-from steelyard.analysis.statistics.residuals import serial
+from steelyard.analysis.statistics.profile_likelihood import parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence.evidence import Topology
 from steelyard.cli.commands import cli

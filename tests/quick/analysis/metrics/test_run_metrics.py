@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evidence import Truth, changed, evidence_of, measures_of, study_of, without_rows
-from steelyard.analysis.comparison.estimates import estimates
+from steelyard.analysis.comparison.block_table import estimates
 from steelyard.analysis.comparison.stopping import narrow_enough, widest_half_width_percent
 from steelyard.analysis.judge import judge
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT

@@ -10,7 +10,7 @@ import pytest
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.work import Difference
+from steelyard.analysis.judgement.verdict import Difference
 from steelyard.analysis.validity.equal_work import equal_work
 from steelyard.bundle.evidence.evidence import Evidence
 

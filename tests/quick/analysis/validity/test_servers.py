@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.validity.servers import server_notices
+from steelyard.analysis.validity.pace import server_notices
 
 EVIDENCE = evidence_of(study_of({"version": ["V15", "V18"]}), {"V15": Truth(), "V18": Truth()}, blocks=2)
 

@@ -2,10 +2,9 @@ from dataclasses import replace
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.intervals import Intervals
-from steelyard.analysis.judgement.outcome import Outcome
-from steelyard.analysis.judgement.results import Comparison
+from steelyard.analysis.judgement.results import Comparison, Outcome
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
-from steelyard.analysis.verdict.load_points import answers_by_point
+from steelyard.analysis.verdict.pair_sentences import answers_by_point
 from steelyard.bundle.evidence.evidence import Topology
 
 

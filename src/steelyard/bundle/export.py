@@ -1,4 +1,4 @@
-"""Profiles as files that other tools open: folded stacks, and speedscope's own format.
+"""A bundle's tables as files that any tool reads; profiles as folded stacks, and in speedscope's own format.
 
 Folded: one stack per line, outermost first, and its samples, as flamegraph.pl reads it.
 https://www.speedscope.app/file-format-schema.json
@@ -7,14 +7,19 @@ https://www.speedscope.app/file-format-schema.json
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from steelyard.bundle.reader import Bundle
-from steelyard.bundle.storage.files import file_names, write_whole
-from steelyard.study.errors import InputError
+import duckdb
 
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.storage.files import Place, file_names, replacing, write_whole
+from steelyard.run_tables.schema import DERIVED, TABLES, Table
+from steelyard.study.errors import InputError, nearest
+
+_FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}
 FORMATS = ("speedscope", "folded")
 
 _STACKS = """
@@ -22,6 +27,45 @@ _STACKS = """
     from profile p join (select run, option from used_runs) u using (run)
     group by u.option, p.role, p.stack order by u.option, stack
 """
+
+
+def export(bundle: Bundle, folder: Path, kind: str, tables: Sequence[str] = ()) -> Iterator[Path]:
+    """Writes each table (all when none is named); yields the files. Raises InputError.
+
+    kind: csv, parquet or json. A histogram is written as hexadecimal where the format is text; its
+    percentiles are numbers in the table `percentiles`.
+    """
+    known = {table.name: table for table in (*TABLES, *DERIVED)}
+    for name in tables:
+        if name not in known:
+            raise InputError(f'no table "{name}"{nearest(name, known)}')
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{folder}: cannot be made: {why}", "name another folder") from None
+    with closing(Place(folder)) as place:
+        for table in known.values():
+            if not tables or table.name in tables:
+                yield _written(bundle, table, place, kind)
+
+
+def _written(bundle: Bundle, table: Table, place: Place, kind: str) -> Path:
+    hidden = [c.name for c in table.columns if c.type == "BLOB" and kind != "parquet"]
+    replaced = ", ".join(f"hex({name}) as {name}" for name in hidden)
+    columns = f"* replace ({replaced})" if hidden else "*"
+    file = place.folder / f"{table.name}.{kind}"
+    try:
+        with replacing(file) as draft:
+            target = f"{place.path}/{draft.name}"
+            bundle.duckdb.execute(
+                f"copy (select {columns} from {table.name}) to '{target}' ({_FORMATS[kind]})"
+            )
+    except duckdb.Error as error:
+        raise InputError(f"{file}: cannot be written: {place.named(str(error))}") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+    return file
 
 
 def export_stacks(bundle: Bundle, folder: Path, kind: str) -> Iterator[Path]:

@@ -1,1 +1,0 @@
-"""Results of the kernel's probes: lock table, profile, scheduling."""

@@ -1,1 +1,0 @@
-"""A bundle's tables and profiles as files that other tools read."""
