@@ -85,14 +85,9 @@ class _Side:
         failing = {option: rate for option, rate in rates.items() if 100 * rate > limit_percent}
         return cls(*named, run_metrics, failing)
 
-    @property
-    def labels(self) -> list[str]:
-        """Of its options."""
-        return [option.label for option in self.evidence.options]
-
     def levels(self, metric: Metric, point: int) -> dict[str, tuple[Estimate, Floats]]:
         """By option, its level as the bundle's own report has it, and the values behind it."""
-        values = values_of(self.run_metrics, metric.name, self.labels, point)
+        values = values_of(self.run_metrics, metric.name, self.evidence.labels, point)
         found = estimates(self.run_metrics, metric, [*values], point)
         return {level.option: (level, values[level.option]) for level in found}
 
@@ -260,14 +255,14 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
                 f" of {len(side.evidence.rows('from runs'))} ({listed([str(run) for run in runs], most=12)})"
             )
             worst = max(found, key=lambda run: found[run].share)
-            sentence = found[worst].sentence(side.evidence.study.workload.WHO, f"in run {worst}")
+            sentence = found[worst].sentence(side.evidence.workload.WHO, f"in run {worst}")
             yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
 
 
 def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     """The machine, what was left out of either, probes and blocks."""
     for side, other in ((here, there), (there, here)):
-        if only := {*side.labels} - {*other.labels}:
+        if only := {*side.evidence.labels} - {*other.evidence.labels}:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):

@@ -34,14 +34,14 @@ from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.verdict import verdict
 from steelyard.analysis.verdict.win_map import win_map_cells
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.study.study import Study
 
 
 def judge(evidence: Evidence) -> Judgement:
     """The judgement of a study's evidence, over all points together (clients None) and at each of several."""
     run_metrics = compute_run_metrics(evidence)
-    labels, baseline = tuple(option.label for option in evidence.options), evidence.baseline
+    labels, baseline = tuple(evidence.labels), evidence.baseline
     margin = evidence.study.plan.smallest_effect_percent / 100
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
     metrics, counted = run_metrics.metrics, metrics_that_count(evidence.study, run_metrics)
@@ -78,7 +78,7 @@ def judge(evidence: Evidence) -> Judgement:
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
             *sleep_notices(evidence),
-            *fairness_notices(served, evidence.study.workload),
+            *fairness_notices(served, evidence.workload),
             *(notice for metric in metrics for notice in intervals.tests(metric).not_compared(baseline)),
             *pace_notices(evidence, run_metrics, comparisons),
             *scaling_notices(scaling),
@@ -104,7 +104,7 @@ def _plan_notices(evidence: Evidence) -> list[Notice]:
     """That the study was not finished, or lost runs since; a published recording has no such plan."""
     planned, options = evidence.study.plan.blocks, len(evidence.options)
     whole, runs = whole_blocks(evidence), len(evidence.rows("from runs"))
-    if whole >= planned or stopped(evidence) or evidence.study.subject.kind == "recording":
+    if whole >= planned or stopped(evidence) or evidence.recorded:
         return []
     text = f"the study is not finished: {whole} of {planned} planned blocks are whole"
     return [Notice("study-unfinished", f"{text}, {runs} of {planned * options} runs count")]
@@ -121,11 +121,9 @@ def _durability_notices(evidence: Evidence) -> list[Notice]:
 def _lab_notices(evidence: Evidence) -> Iterator[Notice]:
     """Notices written while measuring: the same text once, with the runs that it was written for."""
     option_of = dict(evidence.rows("select run, option from runs"))
-    runs: dict[tuple[str, str], set[int]] = {}
-    for run, code, text in evidence.rows("from notices"):
-        runs.setdefault((code, text), set()).add(run)
+    runs = grouped(((code, text), run) for run, code, text in evidence.rows("from notices"))
     for (code, text), numbers in runs.items():
-        seen = tuple(sorted(n for n in numbers if n > 0))
+        seen = tuple(sorted({n for n in numbers if n > 0}))
         options = {option_of.get(n, "") for n in seen}
         option = options.pop() if len(options) == 1 else ""
         of = sum(option in ("", other) for other in option_of.values())

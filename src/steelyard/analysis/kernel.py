@@ -143,7 +143,7 @@ def locks(evidence: Evidence) -> tuple[LockRow, ...]:
     """
     rows = evidence.records(
         _LOCKS,
-        recorded=evidence.study.subject.kind == "recording",
+        recorded=evidence.recorded,
         all_runs=evidence.study.probes.locks,
         cpus=evidence.probed_cpus,
     )

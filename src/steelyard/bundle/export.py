@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from steelyard.bundle.evidence.evidence import grouped
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import Place, file_names, replacing, write_whole
 from steelyard.run_tables.schema import DERIVED, TABLES, Table
@@ -70,9 +71,8 @@ def _written(bundle: Bundle, table: Table, place: Place, kind: str) -> Path:
 
 def export_stacks(bundle: Bundle, folder: Path, kind: str) -> Iterator[Path]:
     """One file per option, all its runs together, the role as outermost frame. Raises InputError."""
-    by_option: dict[str, list[tuple[str, int]]] = {}
-    for option, stack, samples in bundle.duckdb.execute(_STACKS).fetchall():
-        by_option.setdefault(str(option), []).append((str(stack), int(samples)))
+    rows: list[tuple[str, str, int]] = bundle.duckdb.execute(_STACKS).fetchall()
+    by_option = grouped((option, (stack, samples)) for option, stack, samples in rows)
     if not by_option:
         raise InputError(f"{bundle.path}: the bundle has no profile", "steelyard run STUDY --profile")
     hz = bundle.study.probes.profile_hz

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, WinMapCell
+from steelyard.bundle.evidence.evidence import grouped
 
 Row = Mapping[str, Any]
 _RATIO = "ratio"
@@ -122,10 +123,8 @@ class Table:
 
     def each(self, *keys: str) -> dict[Any, Table]:
         """A table per value of the field, or tuple of values of several, in the order of their first rows."""
-        parts: dict[Any, list[Row]] = {}
         values_of = cast("Callable[[Row], Any]", itemgetter(*keys))
-        for row in self.data:
-            parts.setdefault(values_of(row), []).append(row)
+        parts = grouped((values_of(row), row) for row in self.data)
         return {values: replace(self, data=rows) for values, rows in parts.items()}
 
     def values(self, key: str) -> list[Any]:

@@ -20,6 +20,7 @@ from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.particular import GEOMEAN
 from steelyard.analysis.metrics.run_metrics import ERRORS, P99, RunMetrics, foremost
+from steelyard.bundle.evidence.evidence import grouped
 from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}
@@ -133,11 +134,12 @@ def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, .
 def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     """Every pair both ways, of the options that can be compared by the first metric that counts."""
     metrics = metrics_that_count(study, intervals.run_metrics)
-    both_ways: dict[Pair, list[tuple[Metric, Comparison]]] = {}
-    for metric in metrics:
-        for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline)):
-            both_ways.setdefault((c.option, c.baseline), []).append((metric, c))
-            both_ways.setdefault((c.baseline, c.option), []).append((metric, inverted(c)))
+    both_ways = grouped(
+        ((one.option, one.baseline), (metric, one))
+        for metric in metrics
+        for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline))
+        for one in (c, inverted(c))
+    )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
         return Pairwise(baseline, (), metrics, {})

@@ -31,17 +31,24 @@ from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metr
 from steelyard.analysis.judgement.verdict import Levels, Precision
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics, foremost
 from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import ALPHA, Floats
+from steelyard.analysis.statistics.distributions import ALPHA
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import count, duration, says_nothing, significant
 from steelyard.study.study import Study
 
+# by option, of each block and deal the log ratios to the baseline of rounds in which both did work
 _LOG_RATIOS = """
-    with done as (select * from turns join runs using (run) where transactions > 0)
-    select d.option, d.block, list(ln(d.transactions / b.transactions) order by d.start_ns, d.run)
-    from done d join done b using (block, point, deal, round)
-    where b.option = $baseline and d.option <> $baseline
-    group by d.option, d.block, d.point, d.deal order by min(d.start_ns), d.option
+    with done as (select * from turns join runs using (run) where transactions > 0),
+    deals as (
+        select d.option, d.block, min(d.start_ns) as start_ns,
+            list(ln(d.transactions / b.transactions) order by d.start_ns, d.run) as logs
+        from done d join done b using (block, point, deal, round)
+        where b.option = $baseline and d.option <> $baseline group by d.option, d.block, d.point, d.deal
+    ), blocks as (
+        select option, min(start_ns) as start_ns, list(logs order by start_ns) as deals
+        from deals group by option, block
+    )
+    select option, list(deals order by start_ns) from blocks group by option order by min(start_ns), option
 """
 # the share of studies that would show the difference
 _POWER = 0.9
@@ -90,20 +97,20 @@ def levels(evidence: Evidence) -> Levels | None:
     """Of the option whose ratio to the baseline scatters most; None without turns or with one block."""
     found = [
         _levels(label, logs)
-        for label, logs in _log_ratios(evidence).items()
+        for label, logs in evidence.rows(_LOG_RATIOS, baseline=evidence.baseline)
         if len(logs) > 1 and len(logs[0]) > 1 and len(logs[0][0]) > 1
     ]
     return max(found, key=lambda one: one.block_percent + one.deal_percent + one.round_percent, default=None)
 
 
-def _levels(label: str, logs: Sequence[Sequence[Floats]]) -> Levels:
+def _levels(label: str, logs: Sequence[Sequence[Sequence[float]]]) -> Levels:
     """logs[block][deal]: log ratios of the rounds."""
     rounds = np.mean([len(deal) for block in logs for deal in block])
     deals = np.mean([len(block) for block in logs])
     of_rounds = _pooled([deal for block in logs for deal in block])
-    means = [np.asarray([deal.mean() for deal in block]) for block in logs]
+    means = [[float(np.mean(deal)) for deal in block] for block in logs]
     of_deals = _pooled(means)
-    of_blocks = float(np.var([float(block.mean()) for block in means], ddof=1))
+    of_blocks = float(np.var([np.mean(block) for block in means], ddof=1))
     beyond_rounds = max(0.0, of_deals - of_rounds / rounds)
     beyond_deals = max(0.0, of_blocks - of_deals / deals)
     return Levels(
@@ -115,18 +122,10 @@ def _levels(label: str, logs: Sequence[Sequence[Floats]]) -> Levels:
     )
 
 
-def _pooled(groups: Sequence[Floats]) -> float:
+def _pooled(groups: Sequence[Sequence[float]]) -> float:
     """Variance within groups."""
     df = sum(len(group) - 1 for group in groups)
     return sum(float(np.var(group)) * len(group) for group in groups) / df if df else 0.0
-
-
-def _log_ratios(evidence: Evidence) -> dict[str, list[list[Floats]]]:
-    """By option, of each block and deal the log ratios to the baseline of rounds in which both did work."""
-    logs: dict[str, dict[int, list[Floats]]] = {}
-    for option, block, deal in evidence.rows(_LOG_RATIOS, baseline=evidence.baseline):
-        logs.setdefault(option, {}).setdefault(block, []).append(np.asarray(deal))
-    return {option: [*blocks.values()] for option, blocks in logs.items()}
 
 
 def level(study: Study) -> float:
@@ -194,7 +193,7 @@ def widest_half_width_percent(evidence: Evidence) -> float:
     """
     run_metrics = compute_run_metrics(evidence)
     metric = foremost(evidence.study, run_metrics)
-    options = [option.label for option in evidence.options]
+    options = evidence.labels
     points = points_of(run_metrics)
     # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
     chances = len(points) if len(points) > 1 else len(metrics_that_count(evidence.study, run_metrics))

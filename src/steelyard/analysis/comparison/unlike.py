@@ -199,20 +199,16 @@ def paired(named: Sequence[Named], names: Mapping[str, str]) -> list[Named]:
     two with one name.
     """
     here, *others = named
-    theirs = {label for other in others for label in _labels(other)}
+    theirs = {label for other in others for label in other[1].labels}
     for label, own in names.items():
-        if label not in theirs or own not in _labels(here):
-            hint = f"options here: {', '.join(_labels(here))}; there: {', '.join(sorted(theirs))}"
+        if label not in theirs or own not in here[1].labels:
+            hint = f"options here: {', '.join(here[1].labels)}; there: {', '.join(sorted(theirs))}"
             raise InputError(f"--as {label}={own}: no such option", hint)
     return [here, *(_paired(here, other, names) for other in others)]
 
 
-def _labels(bundle: Named) -> list[str]:
-    return [option.label for option in bundle[1].options]
-
-
 def _paired(here: Named, there: Named, names: Mapping[str, str]) -> Named:
-    labels, others = _labels(here), _labels(there)
+    labels, others = here[1].labels, there[1].labels
     if not names and len(labels) == len(others) == 1:
         names = {others[0]: labels[0]}
     if len({names.get(label, label) for label in others}) < len(others):
@@ -227,7 +223,7 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
     """Raises InputError where nothing was compared: found is false."""
     if found:
         return
-    labels, others = _labels(here), _labels(there)
+    labels, others = here[1].labels, there[1].labels
     if both := [label for label in labels if label in others]:
         text = f"no figure of {', '.join(both)} was measured in both, at the same number of clients"
         raise InputError(f"nothing to compare: {text}", "steelyard report BUNDLE shows the figures of each")

@@ -6,6 +6,7 @@ cause: with g gets per transaction the effective hold time at N is m(N) / (g X(N
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from steelyard.analysis.latches.network import (
     rules_of,
 )
 from steelyard.analysis.latches.simulation import Rules, alternatives, expected
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import listed
 
 # a counter that one run lacks is lacking. Work is that of all runs in which latches were watched, in which
@@ -84,10 +85,7 @@ def latches(evidence: Evidence) -> Latches:
     if not rows:
         return Latches((), (), ())
     holds = holds_of(evidence)
-    series = {
-        (row.option, row.latch): [r for r in rows if (r.option, r.latch) == (row.option, row.latch)]
-        for row in rows
-    }
+    series = grouped(((row.option, row.latch), row) for row in rows)
     done: list[LatchRow] = []
     what_if: list[WhatIf] = []
     for mine in series.values():
@@ -104,7 +102,7 @@ def latches(evidence: Evidence) -> Latches:
         tuple(done),
         tuple(what_if),
         (
-            *_contradictions(done, evidence.study.workload.points_are),
+            *_contradictions(done, evidence.workload.points_are),
             *((*hand_over_notices(evidence), *cpu_notices(evidence, done)) if predicted else ()),
         ),
         costs_of(evidence) if predicted else None,
@@ -154,23 +152,24 @@ def _what_if(last: LatchRow, network: Network | None, rules: Rules) -> list[What
 
 def _contradictions(rows: list[LatchRow], points_are: str) -> list[Notice]:
     """Counters that cannot be: each bound holds for every protocol (sleeps + spin_gets >= misses)."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        gets, misses, spun, sleeps = row.gets, row.misses, row.spin_gets, row.sleeps
-        wrong = {
-            "more misses than gets": gets is not None and misses is not None and misses > gets,
-            "more spin gets than misses": misses is not None and spun is not None and spun > misses,
-            "misses that neither spun nor slept": None not in (misses, spun, sleeps)
-            and (sleeps or 0) + (spun or 0) < (misses or 0),
-        }
-        for what, true in wrong.items():
-            if true:
-                found.setdefault((row.option, row.latch, what), []).append(str(row.clients))
+    wrong = grouped(
+        ((row.option, row.latch, what), str(row.clients)) for row in rows for what in _impossible(row)
+    )
     return [
         Notice(
             "latch-counters-contradict",
             f"{latch}: {what} (number of {points_are}: {listed(clients)})",
             option,
         )
-        for (option, latch, what), clients in found.items()
+        for (option, latch, what), clients in wrong.items()
     ]
+
+
+def _impossible(row: LatchRow) -> Iterator[str]:
+    gets, misses, spun, sleeps = row.gets, row.misses, row.spin_gets, row.sleeps
+    if gets is not None and misses is not None and misses > gets:
+        yield "more misses than gets"
+    if misses is not None and spun is not None and spun > misses:
+        yield "more spin gets than misses"
+    if misses is not None and spun is not None and sleeps is not None and sleeps + spun < misses:
+        yield "misses that neither spun nor slept"

@@ -48,8 +48,8 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     infinite. Clients that execute other transactions than the rest are left out, but counted. Instances of
     a program count as clients with their scores, without the test: how chance changes a score is not known.
     """
-    of_instances = isinstance(evidence.study.workload, ProgramWorkload)
-    apart = evidence.study.workload.clients_apart
+    of_instances = isinstance(evidence.workload, ProgramWorkload)
+    apart = evidence.workload.clients_apart
     served = "instance as client, score::DOUBLE" if of_instances else "client, transactions::DOUBLE"
     query = f"""
         with counts as (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import change, percent, quantity, significant
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
@@ -61,7 +61,7 @@ def derived_rate_notices(evidence: Evidence) -> list[Notice]:
     """new-orders, trade-results: one per option; detail: `296/s at 8 clients`, means over runs; none of other
     workloads. With keying and think times also the share of the most new orders that they leave room for.
     """
-    workload = evidence.study.workload
+    workload = evidence.workload
     counted = next((found for kind, found in _COUNTED.items() if isinstance(workload, kind)), None)
     if counted is None:
         return []
@@ -70,9 +70,7 @@ def derived_rate_notices(evidence: Evidence) -> list[Notice]:
         select option, clients, avg(count / seconds) from latency join points using (run, point)
         where statement = $transaction group by option, clients order by min(run), clients
     """
-    rates: dict[str, dict[int, float]] = {}
-    for option, clients, per_s in evidence.rows(query, transaction=transaction):
-        rates.setdefault(option, {})[clients] = per_s
+    rates = grouped((option, at) for option, *at in evidence.rows(query, transaction=transaction))
     return [
         Notice(
             code,
@@ -81,7 +79,7 @@ def derived_rate_notices(evidence: Evidence) -> list[Notice]:
             detail=", ".join(
                 f"{significant(per_s)}/s at {workload.counted(clients)}"
                 + _efficiency(evidence.option(option).workload, per_s)
-                for clients, per_s in by.items()
+                for clients, per_s in by
             ),
         )
         for option, by in rates.items()
@@ -100,13 +98,13 @@ def report_notices(evidence: Evidence) -> list[Notice]:
     """reports: one per option; detail: `11.2/s at 9 clients, mean 89 ms (−38.0 % against SAME)`; none
     without reporting clients.
     """
-    if not evidence.study.workload.background_clients:
+    if not evidence.workload.background_clients:
         return []
     rows = evidence.rows(_REPORTS.format(clients="clients,", groups=", clients"))
     baseline = {clients: per_s for option, clients, per_s, _ in rows if option == evidence.baseline}
     details: dict[str, list[str]] = {}
     for option, clients, per_s, mean_ns in rows:
-        at = evidence.study.workload.counted(clients)
+        at = evidence.workload.counted(clients)
         part = f"{significant(per_s)}/s at {at}, mean {quantity(mean_ns, 'ns')}"
         if option != evidence.baseline and clients in baseline:
             part += f" ({change(per_s / baseline[clients])} against {evidence.baseline})"
@@ -117,7 +115,7 @@ def report_notices(evidence: Evidence) -> list[Notice]:
 
 def reports_beside(evidence: Evidence) -> str:
     """`Reports beside it: SAME 3.00/s, NICE+10 1.12/s (−62.5 %).`, over all load points; '' without any."""
-    if not evidence.study.workload.background_clients:
+    if not evidence.workload.background_clients:
         return ""
     found = evidence.in_order(_REPORTS.format(clients="", groups=""))
     rates = {option: per_s for option, per_s, _ in found}

@@ -40,13 +40,13 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
     Nor of an emulated guest, on whose single CPU no client waits.
     """
     points = points_of(run_metrics)
-    workload = evidence.study.workload
+    workload = evidence.workload
     if len(points) < 2 or workload.open_loop or evidence.instruction_time:
         return ()
     # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
     unit = PointUnit(workload.point_is, workload.points_are)
-    labels = [option.label for option in evidence.options]
+    labels = evidence.labels
     by_point = {
         clients: values_of(run_metrics, THROUGHPUT.name, labels, point) for point, clients in points.items()
     }

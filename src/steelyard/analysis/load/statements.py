@@ -35,7 +35,7 @@ def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[St
     """One row per load point, statement and option, all transactions last; none of a single statement."""
     query = "select statement from latency where statement <> 'transaction' group by 1 order by min(rowid)"
     names = [name for (name,) in evidence.rows(query)]
-    if len(names) < 2 or evidence.study.workload.in_rounds:
+    if len(names) < 2 or evidence.workload.in_rounds:
         return ()
     # kinds of transactions first
     names.sort(key=lambda name: not name.startswith(f"{_WHOLE} "))
@@ -60,7 +60,7 @@ def _ratios(
     return _compared_together(
         replace(run_metrics, values={name: found["p50_ns"] for name, found in columns.items()}),
         [Metric(name, f"latency p50 of {name}", "ns", "lower") for name in columns],
-        [option.label for option in evidence.options],
+        evidence.labels,
         evidence.baseline,
         evidence.study.plan.smallest_effect_percent / 100,
         point,
@@ -75,7 +75,7 @@ def _rows(
     clients: int,
     ratios: Mapping[tuple[str, str], Comparison],
 ) -> Iterator[StatementLatency]:
-    labels = [option.label for option in evidence.options]
+    labels = evidence.labels
 
     def by_option(column: str) -> dict[str, Estimate]:
         metric = Metric(column, column, "ns", "lower")

@@ -51,7 +51,7 @@ COSTS = tuple(metric.name for metric, *_ in _COSTS)
 
 def simulated_metrics(evidence: Evidence, cpu: Metric) -> list[Measured]:
     """Costs, and the longest wait; none where no machine was simulated. cpu: the metric of CPU time."""
-    workload = evidence.study.workload
+    workload = evidence.workload
     if not isinstance(workload, ThreadsWorkload):
         return []
     query = """
@@ -71,7 +71,7 @@ def simulated_metrics(evidence: Evidence, cpu: Metric) -> list[Measured]:
 
 def simulation_notices(evidence: Evidence) -> list[Notice]:
     """simulation, what it can claim; and table-cannot-matter, where no quantum ended in a switch."""
-    workload = evidence.study.workload
+    workload = evidence.workload
     if not isinstance(workload, ThreadsWorkload):
         return []
     scope = Notice(

@@ -55,7 +55,7 @@ _TIMES = """
 
 def queries_of(evidence: Evidence) -> list[str]:
     """Names of queries whose times are known; none where the work is not of queries."""
-    if not isinstance(evidence.study.workload, QueriesWorkload):
+    if not isinstance(evidence.workload, QueriesWorkload):
         return []
     query = "select distinct statement from latency where statement <> 'transaction' order by statement"
     return [name for (name,) in evidence.rows(query)]

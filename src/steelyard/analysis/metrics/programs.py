@@ -85,7 +85,7 @@ _FIGURES = """
 
 def program_metrics(evidence: Evidence) -> list[Measured]:
     """Scores, the CPU that instances use, their costs; none where the work is no program."""
-    workload = evidence.study.workload
+    workload = evidence.workload
     if not isinstance(workload, ProgramWorkload):
         return []
     cpus, unit, of_time = Metric(CPUS, "CPUs used", "CPUs", "neither"), workload.score_unit, 1.0
@@ -156,7 +156,7 @@ def recorded_metrics(evidence: Evidence, measured: Collection[str]) -> list[Meas
 
     measured: names of metrics that are known already, which a file's own figure does not replace.
     """
-    workload = evidence.study.workload
+    workload = evidence.workload
     if not isinstance(workload, PublishedWorkload):
         return []
     named = {name: _metric(name, one, name == workload.main_figure) for name, one in workload.figures.items()}

@@ -139,7 +139,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     query = "select run, point, option, block, slot, clients from points order by run, point"
     run, point, option, block, slot, clients = zip(*evidence.rows(query), strict=True)
     declared, queries = _declared(evidence), queries_of(evidence)
-    recorded = evidence.study.subject.kind == "recording"
+    recorded = evidence.recorded
     found = _Columns(evidence, len(run))
     found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": recorded}))
     found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
@@ -159,7 +159,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     left_out = (THROUGHPUT, *_LATENCIES) if queries else ()
     metrics = RunMetrics(
         metrics=tuple(
-            _in_words_of(m, evidence.study.workload)
+            _in_words_of(m, evidence.workload)
             for m in dict.fromkeys(meaningful(evidence, found.metrics))
             if (found.values[m.name] > 0).any() and m not in left_out
         ),
@@ -208,7 +208,7 @@ def _no_winner(found: RunMetrics) -> RunMetrics:
 
 def _declared(evidence: Evidence) -> list[Source]:
     """Costs that monitors declare; none where the server also works in the background, for no transaction."""
-    if evidence.study.workload.background_clients:
+    if evidence.workload.background_clients:
         return []
     disregarded = without_storage(evidence)
     return [source for source in sources(evidence.declared) if source.metric.name not in disregarded]
@@ -253,7 +253,7 @@ _TYPES = """
 def _waits(evidence: Evidence) -> list[Measured]:
     """Time waited per transaction by type: sessions seen waiting, over readings, over transactions."""
     types = [kind for (kind,) in evidence.rows(_TYPES)]
-    if evidence.study.workload.background_clients or not types:
+    if evidence.workload.background_clients or not types:
         return []
     metrics = [
         time_cost(f"{WAIT_PREFIX}{kind.lower()}_us_per_txn", f"waits of type {kind}", better="neither")

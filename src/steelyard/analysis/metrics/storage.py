@@ -61,7 +61,7 @@ def without_storage(evidence: Evidence) -> set[str]:
 
 def storage_notices(evidence: Evidence) -> list[Notice]:
     """Which costs of storage are disregarded, and why."""
-    subject, workload = evidence.study.subject, evidence.study.workload
+    subject, workload = evidence.study.subject, evidence.workload
     if in_memory(evidence):
         served = workload.WHO == "server" and subject.kind != "null" and not subject.dsn
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]

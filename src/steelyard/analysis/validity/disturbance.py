@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, quantity, ranges, span_of
 from steelyard.run_tables.disturbance import DISTURBED_SHARE, ROLES, Disturbance, cpu_use, disturbance
 from steelyard.study.host_settings import cpus_by_role
@@ -54,7 +54,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
     found: dict[int, Disturbance] = {}
     shares: dict[int, float] = {}
     if not evidence.placement:
-        return Disturbed(found, runs, evidence.study.workload.WHO)
+        return Disturbed(found, runs, evidence.workload.WHO)
     studies = _studies(evidence)
     for run, option, seconds, keys, per_s in evidence.rows(_RATES):
         host = evidence.option(option).host
@@ -66,7 +66,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
         if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
     rest = {run: share for run, share in shares.items() if run not in found}
-    return Disturbed(found, runs, evidence.study.workload.WHO, rest)
+    return Disturbed(found, runs, evidence.workload.WHO, rest)
 
 
 _RUNS_IN_FULL = 4  # of more, the span of what they lost
@@ -81,9 +81,7 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     if not judged.found:
         return []
     labels = dict(evidence.rows("select run, option from runs"))
-    by_option: dict[tuple[str, bool], list[int]] = {}
-    for run, one in judged.found.items():
-        by_option.setdefault((labels[run], one.cause == "CPU limit"), []).append(run)
+    by_option = grouped(((labels[run], one.cause == "CPU limit"), run) for run, one in judged.found.items())
     notices: list[Notice] = []
     for (option, limited), runs in by_option.items():
         taken = "the CPU limit of the lab's control group withheld" if limited else "others used"
@@ -114,10 +112,8 @@ def _lost(judged: Disturbed, runs: list[int]) -> str:
 
 def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
     """What disturbance does to ratios between options that took turns: little, if all lost the same share."""
-    by_option: dict[str, list[float]] = {}
-    lost = {run: found.share for run, found in judged.found.items()}
-    for run, share in (judged.undisturbed | lost).items():
-        by_option.setdefault(labels[run], []).append(share)
+    lost = judged.undisturbed | {run: found.share for run, found in judged.found.items()}
+    by_option = grouped((labels[run], share) for run, share in lost.items())
     means = {option: sum(shares) / len(shares) for option, shares in by_option.items()}
     least, most = min(means, key=lambda o: means[o]), max(means, key=lambda o: means[o])
     if means[most] - means[least] < DISTURBED_SHARE:
@@ -137,10 +133,10 @@ def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
         for run, found in judged.found.items()
     }
     query = "select block, status, used, run, cause from redone order by rowid"
-    blocks: dict[tuple[int, str, bool], list[tuple[int, str]]] = {}
-    for *block, run, cause in evidence.rows(query):
-        key: Any = tuple(block)
-        blocks.setdefault(key, []).append((run, causes.get(run) or cause))
+    blocks = grouped(
+        ((block, status, used), (run, causes.get(run) or cause))
+        for block, status, used, run, cause in evidence.rows(query)
+    )
     return [_of_block(*key, sorted(attempt)) for key, attempt in blocks.items()]
 
 

@@ -48,7 +48,7 @@ class WorkCheck:
 
 def equal_work(evidence: Evidence) -> WorkCheck:
     """The check of all options against the baseline."""
-    if evidence.study.subject.kind == "recording" or evidence.study.workload.load_keys() is None:
+    if evidence.recorded or evidence.workload.load_keys() is None:
         return WorkCheck()
     rehearsed = _rehearsed(evidence)
     if not rehearsed and not evidence.rows("from marks limit 1"):
@@ -62,7 +62,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
         *(one for name in counts.marks for one in _ran_out(name, counts, evidence.baseline)),
     ):
         found.setdefault((one.statement, one.option), one)
-    workload = evidence.study.workload
+    workload = evidence.workload
     given = workload.statements if isinstance(workload, StatementWorkload) else {}
     meant = {name for name, statement in given.items() if statement.rows == "may differ"}
     given = workload.transactions if isinstance(workload, StatementWorkload) else {}

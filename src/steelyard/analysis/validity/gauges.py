@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.declared_metrics import DeclaredMetric
 from steelyard.quantities import percent, quantity, span_of
 
@@ -181,11 +181,11 @@ _GAUGES = """
 
 
 def _all_series(evidence: Evidence) -> Iterator[_Series]:
-    recorded = evidence.study.subject.kind == "recording"
-    found: dict[tuple[str, str, str, str], list[_Gauge]] = {}
-    for monitor, entity, metric, option, *values, clients in evidence.rows(_GAUGES, recorded=recorded):
-        gauge = _Gauge(*values, clients=frozenset(clients))
-        found.setdefault((monitor, entity, metric, option), []).append(gauge)
+    recorded = evidence.recorded
+    found = grouped(
+        ((monitor, entity, metric, option), _Gauge(*values, clients=frozenset(clients)))
+        for monitor, entity, metric, option, *values, clients in evidence.rows(_GAUGES, recorded=recorded)
+    )
     for (monitor, entity, metric, option), runs in found.items():
         lab_s_own = entity in _NOT_THE_WORK_S
         counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in found

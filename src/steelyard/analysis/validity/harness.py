@@ -20,7 +20,7 @@ from steelyard.quantities import change, p_value, percent, quantity, significant
 from steelyard.study.workloads.arrival import ClientWorkload
 
 _STEAL = 0.02
-_THRASH = 0.01
+_THRASH = 1  # of a hundred transactions
 _SILENT_INTERVALS = 3
 # of the replies
 _MOST = 0.5
@@ -75,7 +75,7 @@ def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
         "engine-saturated",
         run_metrics.where(ENGINE_SHARE, run_metrics.values[ENGINE_AT_LIMIT] > 0),
         "the load engine used nearly all CPU that it may use: throughput is the engine's limit, not the"
-        f" {evidence.study.workload.WHO}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
+        f" {evidence.workload.WHO}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
         lambda shares: span_of(shares, percent),
     )
 
@@ -103,26 +103,19 @@ def _steal(evidence: Evidence) -> list[Notice]:
 
 
 _EVICTED = """
-    select entity, option, run, max(ratio(rate_per_s * seconds, transactions)) as per_txn
+    select option, run, 100 * max(ratio(rate_per_s * seconds, transactions)) as per_100, entity
     from rates join points using (run, point) where suffix(metric, 'evicted_total')
-    group by entity, option, run having per_txn > $least order by run, entity
+    group by entity, option, run having per_100 > $least order by entity, run
 """
 
 
 def _thrash(evidence: Evidence) -> list[Notice]:
-    worst: dict[str, list[tuple[str, int, float]]] = {}
-    for entity, option, run, per_txn in evidence.rows(_EVICTED, least=_THRASH):
-        worst.setdefault(entity, []).append((option, run, 100 * per_txn))
-    return [
-        notice
-        for entity, found in worst.items()
-        for notice in merged(
-            "cache-thrash",
-            found,
-            f"{entity}: entries are evicted all the time; the cache is too small for this work",
-            lambda ratios: f"{span_of(ratios, significant)} per 100 transactions",
-        )
-    ]
+    return merged(
+        "cache-thrash",
+        evidence.rows(_EVICTED, least=_THRASH),
+        "{}: entries are evicted all the time; the cache is too small for this work",
+        lambda ratios: f"{span_of(ratios, significant)} per 100 transactions",
+    )
 
 
 # how long before the end of measure the last second with a transaction ended, and a monitor was last read
@@ -133,33 +126,29 @@ _QUIET = """
         select run, greatest(0, any_value(length_s) - max(second + 1)) * 1e9 as idle_ns
         from seconds join last using (run, point) where count > 0 group by run
     )
-    select monitor, option, run, (measure_end_ns - last_ns)::DOUBLE as quiet_ns, nullif(interval_ns, 0)
+    select option, run, (measure_end_ns - last_ns)::DOUBLE as quiet_ns, monitor, nullif(interval_ns, 0)
     from silence join last using (run) join worked using (run)
-    where idle_ns < quiet_ns order by run, monitor
+    where idle_ns < quiet_ns order by monitor, run
 """
 
 
 def _silent(evidence: Evidence) -> list[Notice]:
     """A monitor whose last sample came long before the end of measure, while work continued."""
-    found: dict[str, list[tuple[str, int, float]]] = {}
-    for monitor, option, run, quiet_ns, interval_ns in evidence.rows(_QUIET):
-        if not interval_ns and evidence.study.subject.kind == "recording":
-            # a report of a whole interval is read once
-            continue
-        rate_hz = (evidence.study.rates_hz or {}).get(monitor, 1.0)
-        if quiet_ns > _SILENT_INTERVALS * (interval_ns or 1e9 / rate_hz):
-            found.setdefault(monitor, []).append((option, run, quiet_ns))
-    return [
-        notice
-        for monitor, seen in found.items()
-        for notice in merged(
-            "monitor-silent",
-            seen,
-            f"monitor {monitor} fell silent before the end of measure while transactions continued: its"
-            " figures cover only a part",
-            lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
-        )
-    ]
+    rates_hz = evidence.study.rates_hz or {}
+    found = (
+        (option, run, quiet_ns, monitor)
+        for option, run, quiet_ns, monitor, interval_ns in evidence.rows(_QUIET)
+        # a report of a whole interval is read once
+        if (interval_ns or not evidence.recorded)
+        and quiet_ns > _SILENT_INTERVALS * (interval_ns or 1e9 / rates_hz.get(monitor, 1.0))
+    )
+    return merged(
+        "monitor-silent",
+        found,
+        "monitor {} fell silent before the end of measure while transactions continued: its figures cover"
+        " only a part",
+        lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
+    )
 
 
 def sleep_notices(evidence: Evidence) -> list[Notice]:

@@ -27,7 +27,7 @@ _MENDED_BY = {"data_checksums": 'data_checksums = "on" under [subject] makes the
 
 def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[Comparison]:
     """Of the comparisons with the baseline, those of options whose work per second differs by much."""
-    workload = evidence.study.workload
+    workload = evidence.workload
     if workload.open_loop or not workload.steady:
         return []
     return [

@@ -43,7 +43,7 @@ def published_figure_notices(
         key = run, option, clients, rows[0] if len(rows) == 1 else None
         given = f"{value:.{decimals}f} {_TITLES[figure]}"
         wrong.setdefault(key, []).append((given, significant(known[clients]), f"{value:.{decimals}f}"))
-    return [_notice(key, found, evidence.study.workload) for key, found in wrong.items()]
+    return [_notice(key, found, evidence.workload) for key, found in wrong.items()]
 
 
 def _notice(

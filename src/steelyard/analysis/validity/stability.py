@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import change as as_change
 from steelyard.quantities import p_value, percent, span_of
 
@@ -30,24 +31,22 @@ _LEAST_OUTLIER = 0.05
 _OUTLIER_MADS = 5.0
 
 
-Found = Iterable[tuple[str, int, float]]
-"""Option, run, and the number that triggered a notice."""
+Found = Iterable[tuple[Any, ...]]
+"""Option, run, the number that triggered a notice, and what its text names."""
 
 
 def merged(code: str, found: Found, text: str, detail: Callable[[Sequence[float]], str]) -> list[Notice]:
     """One notice per option, with the runs in which it was seen; detail(values) are its numbers."""
-    by_option: dict[str, list[tuple[int, float]]] = {}
-    for option, run, value in found:
-        by_option.setdefault(option, []).append((run, value))
+    alike = grouped(((text.format(*names), option), (run, value)) for option, run, value, *names in found)
     return [
         Notice(code, text, option, tuple(sorted({run for run, _ in seen})), detail([x for _, x in seen]))
-        for option, seen in by_option.items()
+        for (text, option), seen in alike.items()
     ]
 
 
 def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Drift within runs and over the study, outlier runs, errors."""
-    steady = evidence.study.workload.steady
+    steady = evidence.workload.steady
     return [
         *_errors(run_metrics),
         *(_drift_within(evidence) if steady else ()),
@@ -145,7 +144,7 @@ def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
     Runs of a block share its level, so their number is no evidence of a trend over blocks.
     """
-    table = block_table(run_metrics, run_metrics.work.name, [o.label for o in evidence.options])
+    table = block_table(run_metrics, run_metrics.work.name, evidence.labels)
     df = len(table.blocks) - 2
     if len(table.blocks) < _LEAST_BLOCKS or not table.positive:
         return []
@@ -176,7 +175,7 @@ def _outliers(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     Far is measured in units of what runs usually scatter; the second condition spares blocks in
     which the whole machine was slower.
     """
-    table = block_table(run_metrics, run_metrics.work.name, [o.label for o in evidence.options])
+    table = block_table(run_metrics, run_metrics.work.name, evidence.labels)
     if len(table.blocks) < 4 or len(table.options) < 2 or not table.positive:
         return []
     y = np.log(table.values)

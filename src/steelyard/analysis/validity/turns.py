@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.statistics import distributions
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import change, percent, span_of
 
 _SIGNIFICANT = 0.01
@@ -86,9 +86,9 @@ def growth_notices(evidence: Evidence) -> list[Notice]:
         where monitor = 'data' and now.metric = 'rows' and loaded.metric = 'rows_loaded'
         group by option, entity order by option, entity
     """
-    found: dict[str, list[str]] = {}
-    for option, table, shares in evidence.rows(query):
-        found.setdefault(option, []).append(f"{table} by {span_of(shares, percent)}")
+    found = grouped(
+        (option, f"{table} by {span_of(shares, percent)}") for option, table, shares in evidence.rows(query)
+    )
     per = "block (options of one server share its data)" if evidence.rows("from turns") else "run"
     text = f"rows were added in each {per}; the data as loaded come again for the next"
     return [Notice("data-grew", text, option, detail=", ".join(parts)) for option, parts in found.items()]

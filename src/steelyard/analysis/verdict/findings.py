@@ -47,11 +47,6 @@ class Findings:
     work: WorkCheck
 
     @property
-    def labels(self) -> list[str]:
-        """Of the options, in the order of the study."""
-        return [option.label for option in self.evidence.options]
-
-    @property
     def margin(self) -> str:
         """The smallest effect that matters to the study: `3 %`."""
         return f"{self.evidence.study.plan.smallest_effect_percent:.3g} %"
@@ -65,7 +60,7 @@ class Findings:
     def over(self) -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one."""
         clients = sorted(set(self.run_metrics.clients.tolist()))
-        points_are = self.evidence.study.workload.points_are
+        points_are = self.evidence.workload.points_are
         return f"{clients[0]} to {clients[-1]} {points_are}" if len(clients) > 1 else ""
 
     @property
@@ -120,11 +115,11 @@ class Findings:
 
     def reasons(self, pair: PairResult) -> tuple[str, ...]:
         """What goes with the difference between two options, one sentence each; baseline second."""
-        workload = self.evidence.study.workload
+        workload = self.evidence.workload
         closed_loop = not workload.open_loop and workload.steady
         pair = self.pairwise.toward(pair)
         left_out = logs_of(self.evidence) if self.unlike_pace(pair) else set[str]()
-        return _reasons(self.costs, pair, closed_loop, self._over, left_out)
+        return reasons(self.costs, pair, closed_loop, self._over, left_out)
 
     def unlike_pace(self, pair: PairResult) -> bool:
         """Whether the pace of one of two options is much above or below that of the baseline."""
@@ -146,7 +141,7 @@ def names(text: str, label: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
-def _reasons(
+def reasons(
     costs: Costs,
     pair: PairResult,
     closed_loop: bool = True,

@@ -10,7 +10,7 @@ from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric
 from steelyard.analysis.verdict.decision import capitalised
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import count, decrease, duration, listed, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100
@@ -151,7 +151,7 @@ def missing(findings: Findings, pair: PairResult) -> str:
     undecided = [c for _, c in pair.by_metric if c.outcome == "inconclusive"]
     if not undecided:
         return ""
-    if findings.evidence.study.subject.kind == "recording":
+    if findings.evidence.recorded:
         return "A recording cannot be repeated to find out: only one with more runs of each option tells."
     blocks = max(c.blocks for c in undecided)
     known = [c.settled_at for c in undecided if c.settled_at is not None]
@@ -187,10 +187,7 @@ def answers_by_point(
 
 def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -> str:
     """Of one block it tells which option leads where; one block proves no order."""
-    at: dict[int, list[Comparison]] = {}
-    for c in comparisons:
-        if c.metric == metric.name and c.clients is not None:
-            at.setdefault(c.clients, []).append(c)
+    at = grouped((c.clients, c) for c in comparisons if c.metric == metric.name and c.clients is not None)
     once = all(c.blocks == 1 for mine in at.values() for c in mine)
 
     def answer(clients: int) -> str | frozenset[tuple[str, str]]:
@@ -199,7 +196,7 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     alike = [(found, [*numbers]) for found, numbers in groupby(sorted(at), answer)]
     if len(alike) < 2:
         return ""
-    by = f"By number of {evidence.study.workload.points_are}, {metric.full_title}"
+    by = f"By number of {evidence.workload.points_are}, {metric.full_title}"
     if once:
         first, *middle, last = alike
         parts = [
@@ -253,7 +250,7 @@ def _range(evidence: Evidence, numbers: Sequence[int], proven: bool) -> str:
     first, last = numbers[0], numbers[-1]
     cpus = evidence.topology.cpus
     aside = [f"ratios at {last}"] if proven and first < last else []
-    if cpus is not None and not evidence.study.workload.thinks and first > cpus:
+    if cpus is not None and not evidence.workload.thinks and first > cpus:
         aside.append(f"more than the {count(cpus, 'CPU')}")
     span = _from_to(numbers)
     return f"{span} ({'; '.join(aside)})" if aside else span

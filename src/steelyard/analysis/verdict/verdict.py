@@ -73,12 +73,12 @@ def _measurement(findings: Findings) -> tuple[Decision, Words]:
     levels = [estimate for point in points for estimate in estimates(run_metrics, metric, [label], point)]
     if not levels:
         text = f"Nothing was measured of {label}."
-        if evidence.study.subject.kind == "recording":
+        if evidence.recorded:
             text = f"No work was counted in the recording of {label}."
         return Decision("nothing to compare"), Words(text)
     blocks = min(estimate.blocks for estimate in levels)
     best = (min if metric.better == "lower" else max)(levels, key=lambda estimate: estimate.value)
-    at = f" with {evidence.study.workload.counted(best.clients)}" if best.clients else ""
+    at = f" with {evidence.workload.counted(best.clients)}" if best.clients else ""
     few = "" if blocks >= FEWEST_BLOCKS else ": too few for a safe interval"
     words = Words(
         f"{capitalised(metric.title)} of {findings.named(label)}: {quantity(best.value, metric.unit)}{at}.",
@@ -150,7 +150,7 @@ def _latency(findings: Findings) -> str:
 def _levels(findings: Findings, name: str, unit: str) -> str:
     """From the least to the most that an option takes, as the table of options has it."""
     metric = findings.run_metrics.metric(name)
-    found = estimates(findings.run_metrics, metric, findings.labels) if metric else ()
+    found = estimates(findings.run_metrics, metric, findings.evidence.labels) if metric else ()
     return span_of([one.value for one in found], lambda value: quantity(value, unit)) if found else ""
 
 
@@ -158,7 +158,7 @@ def _noise(findings: Findings) -> str:
     """How much runs of the same option scatter; '' of a single block."""
     parts: list[str] = []
     for name, title in ((THROUGHPUT.name, "throughput"), (SERVER_CPU.name, "CPU per transaction")):
-        table = block_table(findings.run_metrics, name, findings.labels)
+        table = block_table(findings.run_metrics, name, findings.evidence.labels)
         if len(table.blocks) > 1 and table.positive:
             variance = np.log(table.values).var(axis=0, ddof=1).mean()
             parts.append(f"{percent(float(np.expm1(variance**0.5)))} in {title}")

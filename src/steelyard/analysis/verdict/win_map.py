@@ -20,10 +20,9 @@ from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA
 from steelyard.analysis.verdict.decision import Decision, Words
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
-from steelyard.study.study import Option
 
 
 def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCell, ...]:
@@ -34,10 +33,10 @@ def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCe
 
 def _cells(evidence: Evidence, run_metrics: RunMetrics, factor: str) -> Iterator[WinMapCell]:
     margin = evidence.study.plan.smallest_effect_percent / 100
-    alike: dict[tuple[tuple[str, str], ...], list[Option]] = {}
-    for option in evidence.options:
-        others = tuple((name, code) for name, code in option.levels.items() if name != factor)
-        alike.setdefault(others, []).append(option)
+    alike = grouped(
+        (tuple((name, code) for name, code in option.levels.items() if name != factor), option)
+        for option in evidence.options
+    )
     for others, (first, *rest) in alike.items():
         for option in rest:
             for point, clients in points_of(run_metrics).items():
@@ -134,9 +133,7 @@ def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
 
 
 def _where(cells: Sequence[WinMapCell]) -> list[str]:
-    threads: dict[tuple[str, ...], list[str]] = {}
-    for cell in cells:
-        threads.setdefault(tuple(cell.others.values()), []).append(str(cell.clients))
+    threads = grouped((tuple(cell.others.values()), str(cell.clients)) for cell in cells)
     return [
         f"{' '.join((*codes, 'at'))} {'/'.join(known)} thread{'s' * (known != ['1'])}"
         for codes, known in threads.items()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
 
 from steelyard.declared_metrics import Declared
 from steelyard.study.study import Option, Study
+from steelyard.study.workloads.workload import Workload
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,7 @@ class Evidence:
 
     def in_order(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
         """The rows, whose first column is an option, in the order of the options."""
-        place = {option.label: i for i, option in enumerate(self.options)}
-        return sorted(self.rows(query, **given), key=lambda row: place[row[0]])
+        return sorted(self.rows(query, **given), key=lambda row: self.labels.index(row[0]))
 
     def records(self, query: str, **given: Any) -> list[dict[str, Any]]:
         """The rows by column, in the order of the options."""
@@ -92,9 +94,32 @@ class Evidence:
         """All rows of a view, as numpy arrays by column."""
         return columns(self.tables.execute(f"from {name}"))
 
+    @property
+    def labels(self) -> list[str]:
+        """Of the options, in their order."""
+        return [option.label for option in self.options]
+
+    @property
+    def workload(self) -> Workload:
+        """Of the study; an option may have another."""
+        return self.study.workload
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it was measured elsewhere."""
+        return self.study.subject.kind == "recording"
+
     def option(self, label: str) -> Option:
         """The option of this label. Raises StopIteration."""
         return next(option for option in self.options if option.label == label)
+
+
+def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
+    """The values of each key, both in the order in which they come."""
+    found: dict[_K, list[_V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def placement_of(environment: Mapping[str, Any]) -> dict[str, frozenset[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from steelyard import quantities as fmt
+from steelyard.bundle.evidence.evidence import grouped
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
 from steelyard.quantities import duration, quantity
@@ -158,9 +159,7 @@ def _by_option(values: Mapping[str, str]) -> str:
     """`on`; `V15: off | V18: on` where options differ, in the order of the study."""
     if len(set(values.values())) < 2:
         return next(iter(values.values()), "")
-    options: dict[str, list[str]] = {}
-    for label, value in values.items():
-        options.setdefault(value, []).append(label)
+    options = grouped((value, label) for label, value in values.items())
     return " | ".join(f"{', '.join(labels)}: {value}" for value, labels in options.items())
 
 

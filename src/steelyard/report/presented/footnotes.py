@@ -9,6 +9,7 @@ from itertools import count
 
 from steelyard.analysis.judgement.notices import LIMITS, SEVERE
 from steelyard.analysis.judgement.results import Judgement, Notice
+from steelyard.bundle.evidence.evidence import grouped
 from steelyard.quantities import listed, span_of
 
 _SEVERE, _LIMITS = [*SEVERE], [*LIMITS]
@@ -60,9 +61,7 @@ def footnotes(judgement: Judgement) -> list[Footnote]:
     whole study before those of single options. Those of options are numbered in that order.
     """
     warnings = (notice for item in judgement.comparisons for notice in item.notices)
-    alike: dict[tuple[str, str], list[Notice]] = {}
-    for notice in (*judgement.notices, *warnings):
-        alike.setdefault((notice.code, _RUNS.sub("", notice.text)), []).append(notice)
+    alike = grouped(((n.code, _RUNS.sub("", n.text)), n) for n in (*judgement.notices, *warnings))
     found = [_gathered(notices) for notices in alike.values()]
     numbers = count(1)
     return [
@@ -80,15 +79,13 @@ def _weight(footnote: Footnote) -> tuple[int, int]:
 
 def _gathered(notices: Sequence[Notice]) -> Footnote:
     """Notices of one code and text as one."""
-    details: dict[str, dict[str, None]] = {}
-    for notice in notices:
-        mine = details.setdefault(notice.subject, {})
-        mine.update({notice.detail: None} if notice.detail else {})
-    overall = tuple(details.pop("", {}))
+    by_option = grouped((notice.subject, notice.detail) for notice in notices)
+    details = {option: tuple(filter(len, dict.fromkeys(mine))) for option, mine in by_option.items()}
+    overall = details.pop("", ())
     return Footnote(
         code=notices[0].code,
         text=_text([notice.text for notice in notices]),
-        about={option: tuple(mine) for option, mine in details.items()},
+        about=details,
         runs=tuple(sorted({run for notice in notices for run in notice.runs})),
         overall=overall if not details else (),
     )

@@ -8,6 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.particular import ASLEEP, SLEEPS
+from steelyard.bundle.evidence.evidence import grouped
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, plain_table
 
@@ -75,10 +76,7 @@ def sleeps(presented: Presented) -> Table | None:
     """
     latches, about = presented.judgement.latches, presented.about
     most = max((row.clients for row in latches), default=0)
-    mine: dict[str, list[LatchRow]] = {}
-    for row in latches:
-        if row.sleeps_only and row.clients == most:
-            mine.setdefault(row.option, []).append(row)
+    mine = grouped((row.option, row) for row in latches if row.sleeps_only and row.clients == most)
     often = [_of(presented, option, most, SLEEPS) for option in mine]
     if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
