@@ -96,7 +96,7 @@ def test_a_bundle_is_compared_with_its_copy_and_not_with_itself(made: Lab) -> No
     alone = made.run("compare", made.bundle, made.bundle / ".." / made.bundle.name)
     assert alone.returncode == 2 and "a bundle is named twice" in alone.stderr
     copy = shutil.copytree(made.bundle, made.folder / "copy")
-    done = made.run("compare", made.bundle, copy, "--json", "--html", page)
+    done = made.run("compare", "--force", made.bundle, copy, "--json", "--html", page)
     assert "corrected for" in page.read_text(encoding="utf-8")
     ratios = [c["ratio"] for c in json.loads(done.stdout)[0]["comparisons"]]
     assert ratios == [1.0] * len(ratios) != []

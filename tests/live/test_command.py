@@ -265,7 +265,7 @@ def test_the_score_of_all_copies_and_of_each_is_judged_in_its_unit(lab: Lab) -> 
         ("B1", 0.9, True),
         ("B2", 0.9, True),
     }
-    compared = lab.run("compare", lab.bundle, shutil.copytree(lab.bundle, lab.folder / "copy"))
+    compared = lab.run("compare", "--force", lab.bundle, shutil.copytree(lab.bundle, lab.folder / "copy"))
     assert "Total bops" in compared.stdout
 
 

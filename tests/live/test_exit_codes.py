@@ -87,7 +87,7 @@ def test_a_damaged_bundle_gets_a_message(made: Lab, copy: Path, damage: object, 
         ["report", copy, "--json"],
         ["sql", copy, "select count(*) from runs", "--json"],
         ["export", copy, copy / "out"],
-        ["compare", made.bundle, copy, "--json"],
+        ["compare", "--force", made.bundle, copy, "--json"],
     ):
         done = made.run(*command)
         assert "Traceback" not in done.stderr, done.stderr

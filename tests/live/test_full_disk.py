@@ -52,7 +52,7 @@ def full(tmp_path: Path) -> Iterator[Path]:
         (["run", "STUDY", "--bundle", "FULL/b"], "/b"),
         (["report", "BUNDLE", "--html", "FULL/x.html"], "/x.html"),
         (["report", "BUNDLE", "--images", "FULL/images"], "/images"),
-        (["compare", "BUNDLE", "COPY", "--html", "FULL/c.html"], "/c.html"),
+        (["compare", "--force", "BUNDLE", "COPY", "--html", "FULL/c.html"], "/c.html"),
         (["export", "BUNDLE", "FULL/tables"], "/tables/"),
         (["capture-load", "FULL/log.json", "-o", "FULL/captured"], "/captured/load.capture"),
     ],

@@ -80,7 +80,11 @@ def test_errors_repeat_what_was_typed_as_text(made: Lab, arguments: list[str]) -
 def test_a_bundle_at_a_wild_path_is_named_as_text(made: Lab) -> None:
     path = made.folder / WILD_NAME
     shutil.copytree(made.bundle, path)
-    for command in (["report", path], ["export", path, path / "out"], ["compare", path, made.bundle]):
+    for command in (
+        ["report", path],
+        ["export", path, path / "out"],
+        ["compare", "--force", path, made.bundle],
+    ):
         done = made.run(*command)
         assert done.returncode == 0, done.stderr
         assert_is_text(done.stdout)

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from steelyard import _core
+from steelyard.cli.commands import cli
 from steelyard.study.errors import InputError
 from steelyard.subjects.dispatcher.machine import read_table
 
@@ -138,3 +140,10 @@ def test_what_the_listener_raises_ends_the_simulation() -> None:
 
     with pytest.raises(KeyError):
         _core.dispatch_run(json.dumps(plan()), refuse)
+
+
+@pytest.mark.parametrize("class_name", ["RT", "FX", "TS"])
+def test_a_life_begins_at_the_level_that_is_asked_for(class_name: str) -> None:
+    asked = ["dispatch", "standard", "--trace", "--class", class_name, "--from", "5", "--json"]
+    steps = json.loads(CliRunner().invoke(cli, asked).output)["lives"][0]["steps"]
+    assert steps[0]["to"] == 5

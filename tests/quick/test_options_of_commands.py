@@ -82,7 +82,8 @@ Outcome = tuple[int, str, list[tuple[str, int]]]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     make_bundle(folder / "b")
-    shutil.copytree(folder / "b", folder / "other")
+    make_bundle(folder / "other")
+    shutil.copytree(folder / "b", folder / "copy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(damage, "STUDY", damage.STUDY.replace("rows = 1000", "rows = 2000"))
         make_bundle(folder / "unlike")
@@ -161,6 +162,9 @@ def test_every_option_of_these_commands_is_tried() -> None:
         ("import schedule.toml --by-folder", "--by-folder: schedule.toml says which option"),
         ("import --by-folder", "no files to import"),
         ("import -o x.bundle", "nothing to import"),
+        ("dispatch --bursts b --trace --hz 50", "no use of --trace, --hz"),
+        ("dispatch --bursts b standard extended", "no use of table, other"),
+        ("compare b copy", "two of them are copies of one bundle"),
         ("compare b other --as A=B --as A=A", "--as: an option there is named twice"),
         ("report b --overlay one-point", "--overlay one-point: no curves without two load points"),
     ],

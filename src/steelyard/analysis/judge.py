@@ -31,6 +31,7 @@ from steelyard.analysis.validity.published_figures import published_figure_notic
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import growth_notices, turn_notices
 from steelyard.analysis.verdict.costs import Costs
+from steelyard.analysis.verdict.crash import lost_by_all
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.verdict import verdict
 from steelyard.analysis.verdict.win_map import win_map_cells
@@ -112,10 +113,10 @@ def _plan_notices(evidence: Evidence) -> list[Notice]:
 
 def _durability_notices(evidence: Evidence) -> list[Notice]:
     """That commits did not wait for storage, as the study chose."""
-    if evidence.study.subject.durability == "server":
-        return []
-    text = "durability is off: commits did not wait for storage, so a durable server commits more slowly"
-    return [Notice("durability-off", text)]
+    off = "durability is off: commits did not wait for storage" * (evidence.study.subject.durability == "off")
+    if text := off or lost_by_all(evidence.options):
+        return [Notice("durability-off", f"{text}, so a durable server commits more slowly")]
+    return []
 
 
 def _lab_notices(evidence: Evidence) -> Iterator[Notice]:

@@ -30,6 +30,9 @@ _SUBJECT = 'subject.kind = "postgres"\n'
 _VALUES_MAX = 100
 _COLON = re.compile(r"(?<!:):[A-Za-z_]")
 _WITHOUT_VALUES = "statements without values"
+# a study has at most 1 MiB
+_SQL_CHARACTERS_MAX = 500_000
+_TOO_LONG = "texts longer than 500,000 characters"
 _NOT_A_STATEMENT = "texts that are no statement to repeat (transactions, settings, COPY, hidden texts)"
 
 Values = Mapping[str, Mapping[str, Any]]
@@ -93,6 +96,7 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> 
 
 def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
     calls: Counter[str] = Counter()
+    csv.field_size_limit(1 << 30)
     for file in files:
         try:
             with file.open(encoding="utf-8", errors="replace", newline="") as rows:
@@ -102,6 +106,9 @@ def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
             raise InputError(f"{file}: no result of pg_stat_statements: {error}") from None
     number = 0
     for sql, count in calls.most_common():
+        if len(sql) > _SQL_CHARACTERS_MAX:
+            left_out[_TOO_LONG] += 1
+            continue
         found = facts(sql, "postgresql")
         odd = found.control or found.state or found.copies or found.broken or sql.startswith("<")
         if odd or not (found.reads or found.writes) or _COLON.search(sql):

@@ -15,7 +15,11 @@ from steelyard.cli.completion import PATH, as_json, bundles
 @click.option(
     "--as", "names", metavar="THERE=HERE", multiple=True, help="An option there is this one here; repeatable."
 )
-@click.option("--force", is_flag=True, help="Compare even if workload, data or load points differ.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Compare even copies of one bundle, or other workloads, data or load points.",
+)
 @as_json("As JSON on standard output.")
 @click.option("--html", metavar="FILE", type=PATH, help="Write a page too. Default: none.")
 def command(
@@ -55,6 +59,8 @@ def command(
                 f"{here} and {other[0]} have different work: {'; '.join(unlike)}",
                 "--force compares them anyway",
             )
+    if len({bundle.head["id"] for bundle in bundles_of}) <= len(there) and not force:
+        raise InputError("two of them are copies of one bundle", "--force compares them anyway")
     found = compare_bundles(named[0], named[1:])
     for other, comparison in zip(named[1:], found, strict=True):
         refuse_without_pairs(named[0], other, bool(comparison.comparisons or comparison.counted))

@@ -72,7 +72,8 @@ def command(
     from steelyard.subjects.dispatcher.machine import read_table
 
     if bursts is not None:
-        _print_study(bursts, option, table)
+        _refuse_unused()
+        _print_study(bursts, option)
         return
     if table is None:
         raise click.UsageError("Missing argument 'TABLE'.")
@@ -87,12 +88,23 @@ def command(
     _print_lives(tables, hz, start, behaviour or "cpu-bound", seconds, as_json)
 
 
-def _print_study(bundle: Path, option: str | None, table: str | None) -> None:
+def _refuse_unused() -> None:
     from steelyard.study.errors import InputError
+
+    context = click.get_current_context()
+    unused = [
+        one.opts[0]
+        for one in context.command.params
+        if one.name not in ("bursts", "option")
+        and context.get_parameter_source(one.name or "") is click.core.ParameterSource.COMMANDLINE
+    ]
+    if unused:
+        raise InputError(f"--bursts simulates both tables: no use of {', '.join(unused)}", "leave it out")
+
+
+def _print_study(bundle: Path, option: str | None) -> None:
     from steelyard.workflow.measured_bursts import measured_study
 
-    if table is not None:
-        raise InputError("--bursts simulates both tables", f"leave {table} out")
     click.echo(measured_study(bundle, option), nl=False)
 
 
@@ -143,6 +155,9 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
         columns = json.loads(_core.dispatch_life(json.dumps(plan)))
     except _core.PlanError as error:
         raise InputError(str(error).replace("groups.thread.priority", "--from")) from None
+    if table.class_name in ("RT", "FX"):
+        # the simulation's levels are those of time sharing
+        columns |= dict.fromkeys(("from", "to"), [start] * len(columns["t_ns"]))
     names = ("t_ns", "reason", "from", "to", "priority", "quantum_ms")
     steps = tuple(Step(*row) for row in zip(*(columns[key] for key in names), strict=True))
     return Life(table.name, steps, seconds)

@@ -20,6 +20,7 @@ _ENDLESS = 100_000
 # a table is laid out as a whole
 _ROWS_MAX, _JSON_ROWS_MAX = 10_000, 1_000_000
 _INTERRUPT_S = 5.0
+_NO_JSON = (float("inf"), -float("inf"))
 
 
 @click.command()
@@ -35,7 +36,7 @@ _INTERRUPT_S = 5.0
 )
 @click.option(
     "--megabytes",
-    type=click.IntRange(1, 10**7),
+    type=click.IntRange(16, 10**7),
     default=2000,
     show_default=True,
     help="Most memory of QUERY.",
@@ -81,7 +82,9 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
             f"add a limit, use --json (up to {_JSON_ROWS_MAX:,}), or steelyard export for whole tables",
         )
     if as_json:
-        json.dump([dict(zip(names, row, strict=True)) for row in rows], sys.stdout, default=str)
+        # JSON has no infinity
+        finite = ([None if value in _NO_JSON or value != value else value for value in row] for row in rows)
+        json.dump([dict(zip(names, row, strict=True)) for row in finite], sys.stdout, default=str)
         sys.stdout.write("\n")
         return
     table = Table()
@@ -117,15 +120,15 @@ def _answer(
     used_bytes = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_DATA)
     timer = Timer(seconds, connection.interrupt)
+    timer.start()
 
     def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
-        result = connection.execute(query)
-        return [entry[0] for entry in result.description or []], result.fetchmany(rows_max)
+        connection.execute(query)
+        return [entry[0] for entry in connection.description or []], connection.fetchmany(rows_max)
 
     try:
         # DuckDB does not count long texts, nor the rows that it has given
         resource.setrlimit(resource.RLIMIT_DATA, (used_bytes + 2 * megabytes * 10**6, before[1]))
-        timer.start()
         # native code hears Ctrl-C late or not at all: the query is left behind
         return within(seconds + _INTERRUPT_S, "the query", answer)
     except TimedOut:

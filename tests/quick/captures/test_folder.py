@@ -147,3 +147,23 @@ def test_json_nested_too_deeply_is_named_by_file_and_line(tmp_path: Path, deep: 
     run = CliRunner().invoke(cli, ["capture-load", str(file), "-o", str(tmp_path / "out")])
     assert isinstance(run.exception, InputError)
     assert str(run.exception).startswith(f"{file}:2: no record of PostgreSQL jsonlog: ")
+
+
+SLOW = """\
+# Time: 261122 10:00:01
+# User@Host: a[a] @ localhost []
+# Thread_id: 5  Schema: c  QC_hit: No
+# Query_time: 0.001  Lock_time: 0.0
+SET timestamp={};
+select 1;
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SLOW.format("9" * 20), json.dumps(record(1, f"duration: {'9' * 400} ms  statement: select 1")) + "\n"],
+)
+def test_a_time_that_no_clock_shows_is_no_record(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log").write_text(text)
+    run = CliRunner().invoke(cli, ["capture-load", str(tmp_path / "log"), "-o", str(tmp_path / "out")])
+    assert isinstance(run.exception, InputError) and "no statement to execute" in str(run.exception)

@@ -50,6 +50,14 @@ def test_statements_are_weighted_by_calls_and_take_values_from_a_log(tmp_path: P
     assert "[q2]" in asked and "# p2 = " in asked
 
 
+def test_a_long_text_is_taken_and_one_that_no_study_can_hold_is_left_out(tmp_path: Path) -> None:
+    long = "".join(f"\"select '{size * 'x'}'\",2\n" for size in (140_000, 600_000))
+    (tmp_path / "s.csv").write_text("query,calls\n" + long, encoding="utf-8")
+    said = write_mix([tmp_path / "s.csv"], tmp_path / "out", None)
+    assert "left out: 1 texts longer than 500,000 characters" in said
+    assert len(read_study(tmp_path / "out" / "study.toml")[0].workload.model_dump()["statements"]) == 1
+
+
 def test_values_of_the_user_complete_the_mix(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(STATISTICS, encoding="utf-8")
     uniform = '{ kind = "uniform", low = 1, high = 9 }'

@@ -4,6 +4,7 @@ winner loses in a crash, by settings that trade durability for speed (manuals of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,9 +28,17 @@ _DATA = {
     "fsync": ("off",),
     "full_page_writes": ("off",),
     "innodb_doublewrite": ("off",),
+    "innodb_flush_method": ("nosync", "littlesync"),
+    "engine": ("myisam",),
     "synchronous": ("off",),
     "journal_mode": ("off", "memory"),
 }
+_ROWS = {"unlogged": ("on",)}
+_LOSES = (
+    (_DATA, "may have damaged data after a crash"),
+    (_ROWS, "loses all rows of some tables in a crash"),
+    (_COMMITS, "loses committed transactions in a crash"),
+)
 # of settings that lose commits where nobody sets them
 _UNSET = {"appendfsync": "everysec", "appendonly": "off"}
 _LEAST_CHANGE = 0.1
@@ -39,14 +48,33 @@ _SIZES = {"indexes_bytes": "indexes", "tables_bytes": "tables"}
 
 def lost_in_a_crash(winner: Option, other: Option) -> str:
     """`OFF loses committed transactions in a crash: synchronous_commit = off.`; '' where both do, or none."""
-    mine, theirs = ({**option.server, **option.session} for option in (winner, other))
-    loses = "loses committed transactions in a crash"
-    for settings, what in ((_DATA, "may have damaged data after a crash"), (_COMMITS, loses)):
+    mine, theirs = map(_given, (winner, other))
+    for settings, what in _LOSES:
         for name, values in settings.items():
-            value = _text(mine.get(name))
-            if value in values and _text(theirs.get(name, _UNSET.get(name))) not in values:
-                return f"{winner.label} {what}: {name} = {value}."
+            if mine.get(name) in values and theirs.get(name, _UNSET.get(name)) not in values:
+                return f"{winner.label} {what}: {name} = {mine[name]}."
     return ""
+
+
+def lost_by_all(options: Sequence[Option]) -> str:
+    """The first of these for every option, in words; '' where one option keeps it."""
+    for settings, what in _LOSES:
+        for name, values in settings.items():
+            if all(_given(option).get(name) in values for option in options):
+                return f"every option {what} ({name})"
+    return ""
+
+
+def _given(option: Option) -> dict[str, str]:
+    """Values by the settings of options, statements and schemas: `alter role lab set fsync = off`, too."""
+    sql = f"{option.schema} {option.workload}"
+    found: dict[str, str] = {}
+    for name in {**_DATA, **_COMMITS}:
+        if said := re.search(rf"{name}\W+(?:to\W+)?(\w+)", sql, re.IGNORECASE):
+            found[name] = said[1]
+    if re.search(r"\bunlogged\b", sql, re.IGNORECASE):
+        found["unlogged"] = "on"
+    return {name: _text(value) for name, value in {**found, **option.server, **option.session}.items()}
 
 
 def _text(value: object) -> str:
@@ -59,11 +87,10 @@ def _text(value: object) -> str:
 
 def at_risk(options: Sequence[Option]) -> Iterator[str]:
     """A sentence for each way in which an option loses in a crash what another keeps."""
-    names = {**_DATA, **_COMMITS}
-    distinct: dict[tuple[str, ...], Option] = {}
+    distinct: dict[tuple[str | None, ...], Option] = {}
     for option in reversed(options):
-        given = {**option.server, **option.session}
-        distinct[tuple(_text(given.get(name)) for name in names)] = option
+        given = _given(option)
+        distinct[tuple(given.get(name) for settings, _ in _LOSES for name in settings)] = option
     for option in reversed(distinct.values()):
         yield from dict.fromkeys(lost_in_a_crash(option, other) for other in distinct.values())
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from steelyard.captures.entry import CUT, FAILED, FETCHED, NO_VALUES, Entry
 
 _MESSAGE = re.compile(
-    r"(?:duration: (?P<ms>[\d.]+) ms)?(?:  )?"
+    r"(?:duration: (?P<ms>\d{1,12}(?:\.\d+)?) ms)?(?:  )?"
     r"(?:(?P<what>statement|parse|bind|execute)(?: (?P<fetch>fetch from )?(?P<name>[^:]*))?: (?P<sql>.*))?",
     re.DOTALL,
 )

@@ -19,8 +19,8 @@ DIALECT: Dialect = "mysql"
 NOTE = WHOLE_SECONDS
 _HEAD = re.compile(r"# User@Host: ")
 _THREAD = re.compile(r"(?:# Thread_id: (\d+)(?:  Schema: (\S*))?|.* Id:\s+(\d+)\s*$)")
-_TOOK = re.compile(r"# Query_time: ([\d.]+)")
-_STAMP = re.compile(r"SET timestamp=(\d+(?:\.\d+)?);\s*")
+_TOOK = re.compile(r"# Query_time: (\d{1,10}(?:\.\d+)?)\s")
+_STAMP = re.compile(r"SET timestamp=(\d{1,10}(?:\.\d+)?);\s*")
 _START = re.compile(r".*, Version: .* started with:\s*")
 _SECOND_US = 1_000_000
 

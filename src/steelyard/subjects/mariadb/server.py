@@ -184,12 +184,7 @@ class MariaDB:
 
     def _filled(self, server: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
         self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
-
-        def load_whole() -> None:
-            load()
-            self._server.wait()
-
-        self._server.filled(draft, data, load_whole, (pymysql.MySQLError, OSError), error_text)
+        self._server.filled(draft, data, load, (pymysql.MySQLError, OSError), error_text)
 
     def _alter(self, data: Path, option: Option) -> None:
         with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from steelyard.host.processes.limits import within
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
-from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import UNIX_SOCKETS, by_own_driver
 from steelyard.subjects.postgres import session, workload_tables
 from steelyard.subjects.postgres.binaries import (
@@ -187,7 +189,16 @@ class Postgres:
     def stop(self) -> str:
         """Ends the server; its data are never reused without a reset."""
         self._pooler.stop()
-        return self._server.stop()
+        data = self._running.data if self._running else self._bench.folder
+        # unlogged tables are emptied by the start after any other end
+        unlogged = any(data.glob("base/*/*_init"))
+        if unlogged:
+            with suppress(SubjectFailed):
+                self._server.wait(signal.SIGINT)
+        log = self._server.stop()
+        if unlogged and ("reinitializing" in log or "database system is shut down" not in log):
+            shutil.rmtree(data, ignore_errors=True)
+        return log
 
     def _cluster(self, bindir: Path) -> Path:
         """A data directory of these programs with the template database, created once per study."""
@@ -208,7 +219,7 @@ class Postgres:
 
     def _filled(self, bindir: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
         self._launch(bindir, draft, _LOADING)
-        self._server.filled(draft, data, load, (psycopg.Error, OSError))
+        self._server.filled(draft, data, load, (psycopg.Error, OSError), by=signal.SIGINT)
 
     def _load(self, bindir: Path) -> None:
         bench = self._bench
@@ -225,7 +236,6 @@ class Postgres:
             workload_tables.load(
                 connection, bench.work, bench.folder, lambda file: load_file(connection, file, bindir, run)
             )
-            connection.execute("checkpoint")
 
     def _alter(self, bindir: Path, data: Path, option: Option) -> None:
         with self._session(TEMPLATE) as connection:

@@ -211,7 +211,6 @@ def apply_schema(
 
     seconds = apply_levels(study, option, execute)
     connection.execute("vacuum (freeze, analyze)")
-    connection.execute("checkpoint")
     row = connection.execute(_SIZES).fetchone()
     tables_bytes, indexes_bytes = row or (0, 0)
     return {"sql_s": seconds, "tables_bytes": tables_bytes, "indexes_bytes": indexes_bytes}

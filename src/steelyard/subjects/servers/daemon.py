@@ -125,9 +125,10 @@ class Daemon:
                 f"{self._name} listens where it is not meant to, and was stopped: {elsewhere}"
             )
 
-    def wait(self) -> None:
-        """Waits until it has ended by itself. Raises SubjectFailed when it does not."""
+    def wait(self, by: int = 0) -> None:
+        """Waits until it has ended, by itself or asked by a signal. Raises SubjectFailed if it does not."""
         if self._process is not None:
+            self._process.send_signal(by)
             try:
                 self._process.wait(_END_S)
             except subprocess.TimeoutExpired:
@@ -152,13 +153,15 @@ class Daemon:
         load: Callable[[], None],
         errors: tuple[type[Exception], ...],
         words: Callable[[Exception], str] = str,
+        by: int = 0,
     ) -> None:
-        """Fills the data directory `draft` of the server that runs, ends it, and calls the directory `data`.
+        """Fills the data directory `draft` of the server that runs, and calls it `data` when it has ended.
 
-        errors: of the load, in words. Raises SubjectFailed.
+        errors: of the load, in words. by: ends it where the load does not. Raises SubjectFailed.
         """
         try:
             loaded(self.limit_s, load, errors, words)
+            self.wait(by)
         finally:
             self.stop()
         draft.rename(data)

@@ -36,3 +36,27 @@ def test_a_win_by_less_durability_says_what_a_crash_loses(
     verdict = judge(replace(found, options=options)).verdict
     assert verdict.winner == "B"
     assert (loses in verdict.consequence) if loses else "crash" not in verdict.consequence
+
+
+@pytest.mark.parametrize(
+    ("sql", "loses"),
+    [
+        ("alter table t set UNLOGGED", "B loses all rows of some tables in a crash: unlogged"),
+        ("alter role lab set synchronous_commit to off", "B loses committed transactions"),
+        ("select set_config('synchronous_commit', 'off', false)", "B loses committed transactions"),
+        ("alter table t engine = MyISAM", "B may have damaged data"),
+        ("create index on t (fsync)", ""),
+    ],
+)
+def test_sql_of_a_study_may_give_up_durability_as_well(sql: str, loses: str) -> None:
+    found = evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth(throughput_per_s=15_000)})
+    options = tuple(replace(o, schema={"f": sql} if o.label == "B" else {}) for o in found.options)
+    verdict = judge(replace(found, options=options)).verdict
+    assert (loses in verdict.consequence) if loses else "crash" not in verdict.consequence
+
+
+def test_where_every_option_gives_up_durability_a_notice_says_so() -> None:
+    found = evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth(throughput_per_s=15_000)})
+    options = tuple(replace(option, server={"fsync": False}) for option in found.options)
+    (notice,) = [n for n in judge(replace(found, options=options)).notices if n.code == "durability-off"]
+    assert notice.text.startswith("every option may have damaged data after a crash (fsync)")
