@@ -378,6 +378,15 @@ def test_a_bundle_of_such_tables_alone_ends_in_a_sentence(bundle: Path) -> None:
     assert isinstance(done.exception, InputError) and "larger than 4 GiB" in str(done.exception)
 
 
+def test_a_page_that_has_no_addresses_is_said_not_to_be_written(lab: Lab, sound: Path) -> None:
+    command = (
+        f"ulimit -v 8000000; exec {sys.executable} -m steelyard.cli report {sound} --html {lab.folder}/r.html"
+    )
+    done = subprocess.run(["sh", "-c", command], env=dict(os.environ), capture_output=True, text=True)
+    assert done.returncode == 1 and "could not be written: Cannot allocate memory" in done.stderr, done.stderr
+    assert "ulimit -v" in done.stderr and "throughput" in done.stdout and "report " not in done.stdout
+
+
 def test_where_memory_is_short_the_limit_is_to_blame_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused, readable(tmp_path):
         duckdb.execute("set memory_limit = '1MB'; set temp_directory = ''")

@@ -96,14 +96,16 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> 
 
 def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
     calls: Counter[str] = Counter()
-    csv.field_size_limit(1 << 30)
     for file in files:
+        limit = csv.field_size_limit(1 << 30)
         try:
             with file.open(encoding="utf-8", errors="replace", newline="") as rows:
                 for row in csv.DictReader(rows, strict=True):
                     calls[row["query"].strip().rstrip(";")] += int(row["calls"])
         except (ValueError, TypeError, AttributeError, csv.Error) as error:
             raise InputError(f"{file}: no result of pg_stat_statements: {error}") from None
+        finally:
+            csv.field_size_limit(limit)
     number = 0
     for sql, count in calls.most_common():
         if len(sql) > _SQL_CHARACTERS_MAX:

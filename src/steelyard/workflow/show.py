@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,7 @@ from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import Exit, complain, opened, program
 
 _DRAWING_S = 3600.0
+_ADDRESSES_BYTES = 1 << 38
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -74,8 +76,7 @@ def show(
         with suppress(SystemExit):
             print_verdict(presented, console)
     try:
-        # drawing is native code, which Ctrl-C does not interrupt: it may outlive this call
-        within(_DRAWING_S, "drawing the report", partial(write_report, page, presented))
+        _draw(partial(write_report, page, presented))
     except (OSError, TimedOut) as error:
         # with a full disk the verdict is still printed
         why = error.strerror if isinstance(error, OSError) else error
@@ -98,11 +99,22 @@ def _next(judgement: Judgement, bundle: str) -> str:
     return f'sql {bundle} "select * from runs"'
 
 
+def _draw(work: Callable[[], object]) -> None:
+    """Raises OSError, TimedOut."""
+    import resource
+
+    # the library reserves its addresses at once, and ends the whole process where it may not
+    if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _ADDRESSES_BYTES:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    # native code, which Ctrl-C does not interrupt: it may outlive this call
+    within(_DRAWING_S, "drawing the report", work)
+
+
 def _write_images(folder: Path, presented: Presented) -> None:
     from steelyard.report.export import write_images
 
     try:
-        within(_DRAWING_S, "drawing", partial(write_images, folder, presented))
+        _draw(partial(write_images, folder, presented))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
     except TimedOut as error:

@@ -33,7 +33,7 @@ _DATA = {
     "synchronous": ("off",),
     "journal_mode": ("off", "memory"),
 }
-_ROWS = {"unlogged": ("on",)}
+_ROWS = {"unlogged": ("on",), "engine": ("memory",)}
 _LOSES = (
     (_DATA, "may have damaged data after a crash"),
     (_ROWS, "loses all rows of some tables in a crash"),

@@ -45,6 +45,7 @@ def test_a_win_by_less_durability_says_what_a_crash_loses(
         ("alter role lab set synchronous_commit to off", "B loses committed transactions"),
         ("select set_config('synchronous_commit', 'off', false)", "B loses committed transactions"),
         ("alter table t engine = MyISAM", "B may have damaged data"),
+        ("alter table t engine=memory", "B loses all rows of some tables"),
         ("create index on t (fsync)", ""),
     ],
 )
