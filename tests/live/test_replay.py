@@ -126,6 +126,27 @@ def test_bound_values_are_sent_by_every_handle(server: Server, tmp_path: Path, h
     assert server.ask("select sum(a) from seen") == sum(range(50))
 
 
+def test_texts_with_bound_values_differ_in_number_and_comment(server: Server, tmp_path: Path) -> None:
+    server.ask("truncate seen")
+    file = hand_made(
+        tmp_path,
+        [
+            [
+                (0, 1, ["insert into seen values ($1, $2) /* a */", "1", "x"]),
+                (0, 1, ["insert into seen values ($1) /* b */", "2"]),
+                (0, 1, ["insert into seen values (3, current_query())"]),
+                (0, 0, ["select 1"]),
+            ]
+        ],
+    )
+    file.write_text(file.read_text().replace('"takes":"values"', '"takes":"text-values"'))
+    result = replayed(file, server.endpoint(), clients=1)
+    assert executed(result) == {"reads": 1, "writes": 3, "transaction": 4}
+    with server.connect() as connection:
+        rows = connection.execute("select a, b from seen order by a").fetchall()
+    assert rows[:2] == [(1, b"x"), (2, None)] and rows[2][1].startswith(b"insert into seen values (3")
+
+
 def test_a_session_keeps_its_order_and_its_transactions_on_one_connection(
     server: Server, tmp_path: Path
 ) -> None:
@@ -231,36 +252,45 @@ def rows(server: Server) -> list[list[Any]]:
         return [connection.execute(sql).fetchall() for sql in STATE]
 
 
+def sent(file: Path) -> list[tuple[str, list[str | None]]]:
+    """Statements and values of all sessions, one after another."""
+    classes = read_capture(file).classes
+    return [(classes[number].sql, values) for session in sessions(file) for _, number, values in session]
+
+
 @pytest.mark.parametrize("logged", ["log_min_duration_statement", "log_statement"])
 @pytest.mark.parametrize("form", ["csvlog", "jsonlog"])
 def test_a_replay_has_the_row_effects_of_the_capture(tmp_path: Path, form: str, logged: str) -> None:
-    settings = {"logging_collector": "on", "log_destination": form, "log_directory": "log"}
+    how = {"log_statement": "all", "log_duration": "on"}
+    if logged == "log_min_duration_statement":
+        how = {logged: "0"}
+    settings = {"logging_collector": "on", "log_destination": form, "log_directory": "log", **how}
     with postgres(**settings, log_filename="a.log") as server:
+        log = server.folder / "data" / "log" / f"a.{form.removesuffix('log')}"
+
+        def logged_since(begin: int) -> Path:
+            time.sleep(0.3)
+            (tmp_path / log.name).write_bytes(log.read_bytes()[begin:])
+            return tmp_path / log.name
+
         server.ask(SCHEMA)
-        how = {"log_min_duration_statement": "0"} if logged.endswith("duration_statement") else {
-            "log_statement": "all", "log_duration": "on"
-        }  # fmt: skip
-        for name, value in how.items():
-            server.ask(f"alter system set {name} = '{value}'")
-        server.ask("select pg_reload_conf()")
-        time.sleep(0.3)
+        begin = len(logged_since(0).read_bytes())
         for seller in range(3):
             sell(server, seller)
-        for name in how:
-            server.ask(f"alter system reset {name}")
-        server.ask("select pg_reload_conf()")
-        time.sleep(0.3)
-        before = rows(server)
-        log = server.folder / "data" / "log" / f"a.{form.removesuffix('log')}"
         file = tmp_path / "load.capture"
-        header = capture([log], file)
+        header = capture([logged_since(begin)], file)
+        before = rows(server)
         assert sum(header.left_out.values()) > 0
         played = Counter(event[1] for one in sessions(file) for event in one)
         assert dict(played) == {n: one.executions for n, one in enumerate(header.classes)}
         server.ask(SCHEMA)
+        begin = len(logged_since(0).read_bytes())
         result = replayed(file, server.endpoint(), clients=1, more='pace = "asap"')
         assert result["errors"]["message"] == []
         assert executed(result)["transaction"] == header.events
+        # the log of the replay is that of the capture
+        capture([logged_since(begin)], tmp_path / "again.capture")
+        assert sent(tmp_path / "again.capture") == sent(file)
         assert rows(server) == before
 
 
@@ -317,18 +347,22 @@ def test_a_replay_has_the_row_effects_of_the_capture_on_mariadb(tmp_path: Path, 
             cursor.execute(f"set global {switch} = on")
         for seller in range(3):
             sell_at_mariadb(server, seller)
-        with shop(server) as cursor:
-            cursor.execute(f"set global {switch} = off")
-        before = mariadb_rows(server)
         file = tmp_path / "load.capture"
-        header = capture([server.folder / "data" / f"{log}.log"], file, database="lab")
+        path = server.folder / "data" / f"{log}.log"
+        header = capture([path], file, database="lab")
+        before = mariadb_rows(server)
         with shop(server) as cursor:
             for sql in MARIADB_SCHEMA:
                 cursor.execute(sql)
+        # the log has whole seconds
+        time.sleep(1.1)
         result = replayed(file, server.endpoint(), clients=1, more='pace = "asap"')
-        # a log of MariaDB does not say which statements failed: they fail again
+        # a general log does not say which statements failed: they fail again
         assert set(result["errors"]["code"]) <= {"23000"}
         assert executed(result)["transaction"] + sum(result["errors"]["count"]) == header.events
+        # the log of the replay is that of the capture
+        capture([path], tmp_path / "again.capture", database="lab")
+        assert sent(tmp_path / "again.capture")[-header.events :] == sent(file)
         assert mariadb_rows(server) == before
 
 

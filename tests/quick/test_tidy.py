@@ -124,7 +124,7 @@ ROOMS = {
     "captures": """
         tokens
         entry statements
-        formats selection store
+        formats selection store classes
         write
         folder
         mix

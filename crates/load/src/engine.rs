@@ -78,7 +78,8 @@ impl<P: Protocol> Run<'_, P> {
         if let Some(capture) = &self.work.capture {
             // threads come to the capture's end one after another
             records.iter_mut().for_each(|record| record.end_at(window.end_ns));
-            self.progress.outcome.notices.extend(capture.notices());
+            let answered = records.iter().map(|record| record.total.done + record.total.errors).sum();
+            self.progress.outcome.notices.extend(capture.notices(answered));
         }
         self.progress.keep(point, count, window, records);
         let back = self.aside("scheduling-trace", plan.scheduling_trace_s, point, back)?;

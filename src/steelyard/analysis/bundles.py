@@ -261,6 +261,9 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
 
 def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     """The machine, what was left out of either, probes and blocks."""
+    began = [side.evidence.rows("select run, started_at from runs order by run") for side in (here, there)]
+    if began[0] == began[1] and all(at for _, at in began[0]):
+        yield Notice("same-runs", f"{there.name} is a copy of {here.name}: it has the same runs")
     for side, other in ((here, there), (there, here)):
         if only := {*side.evidence.labels} - {*other.evidence.labels}:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")

@@ -1,16 +1,20 @@
-"""What every format gives: statements of sessions, in the order of the file."""
+"""What formats give: statements of sessions in the order of the file, and counts of all other records."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
 from steelyard.captures.tokens import Dialect
+from steelyard.study.errors import InputError
 
 How = Literal["text", "parsed", "values"]
+
+# records of several processes are written about in the order of their times
+_DISORDER_US = 60 * 10**6
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,8 @@ class Entry:
     begin_us: of its execution, since any moment that all entries of a capture share; took_us: None where the
     log does not say. values: those that were bound, None for NULL. how: as a simple query, parsed without
     values, or with bound values. flaw: why it cannot be executed again, '' where it can. database: '' where
-    the format does not say.
+    the format does not say. place: `file:line` of its record. line: number of the record in its session, None
+    where the log has none.
     """
 
     session: str
@@ -31,6 +36,48 @@ class Entry:
     values: tuple[str | None, ...] = ()
     flaw: str = ""
     database: str = ""
+    place: str = ""
+    line: int | None = None
+
+
+@dataclass
+class Records:
+    """Each record of a log is an entry, or is counted here.
+
+    left_out: by reason, of statements; first: place of the first of each. beside: records that are no
+    statement. users: of the statements. dotted_bytes, longest_bytes: lengths of bound values that end in
+    `...`, and the largest of the others.
+    """
+
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    first: dict[str, str] = field(default_factory=dict[str, str])
+    beside: Counter[str] = field(default_factory=Counter[str])
+    users: set[str] = field(default_factory=set[str])
+    dotted_bytes: set[int] = field(default_factory=set[int])
+    longest_bytes: int = 0
+
+    def leave(self, reason: str, place: str, count: int = 1) -> None:
+        """Counts statements that are not executed again."""
+        self.left_out[reason] += count
+        self.first.setdefault(reason, place)
+
+
+class Clock:
+    """The times of one file."""
+
+    def __init__(self) -> None:
+        self._latest_us: int | None = None
+
+    def read(self, at_us: int, place: str) -> int:
+        """The time of a record. Raises InputError where times go back by more than a minute."""
+        back_us = (self._latest_us or at_us) - at_us
+        if back_us > _DISORDER_US:
+            raise InputError(
+                f"{place}: the times go back by {back_us / 1e6:g} s",
+                "the clock was set, or summer time ended: capture the parts of the file one by one",
+            )
+        self._latest_us = max(at_us, self._latest_us or at_us)
+        return at_us
 
 
 class Format(Protocol):
@@ -44,8 +91,8 @@ class Format(Protocol):
         """Whether a file begins in this format. head: its first 64 KiB."""
         ...
 
-    def read(self, path: Path, left_out: Counter[str]) -> Iterator[Entry]:
-        """The statements. left_out: counts by reason what gives no entry. Raises InputError."""
+    def read(self, path: Path, records: Records) -> Iterator[Entry]:
+        """The statements. records: counts what gives no entry. Raises InputError."""
         ...
 
 
@@ -53,6 +100,11 @@ WHOLE_SECONDS = "statements whose log has whole seconds: those of one second fol
 FAILED = "statements that failed in the capture"
 COPIED = "COPY and LOAD DATA: their data are not in a log"
 CUT = "statements whose text or values the log has cut"
+CUT_VALUES = "statements with a value that ends in `...`: the log has cut it (log_parameter_max_length)"
 NO_VALUES = "statements whose bound values are not in the log"
 FETCHED = "partial fetches of a result"
+CALLED = "fast-path calls of functions: their arguments are not in a log"
 INCOMPLETE = "incomplete records at the end of a file"
+UNREADABLE = "records with a duration that are not understood"
+OTHERS = "messages that are no statement"
+PARTS = "records of parts of a statement"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from steelyard import quantities as fmt
-from steelyard.captures.write import Change, capture, unchanged
+from steelyard.captures.write import capture
 from steelyard.study.errors import InputError, typed
 from steelyard.workloads.replay.capture_file import Capture
 
@@ -41,18 +41,16 @@ blocks = 3
 _SUBJECTS = {"postgresql": 'kind = "postgres"', "mysql": 'kind = "mariadb"'}
 
 
-def write_folder(
-    files: Sequence[Path], folder: Path, database: str = "", change: Change = unchanged
-) -> list[str]:
+def write_folder(files: Sequence[Path], folder: Path, database: str) -> list[str]:
     """Writes capture and study; what to say about them. Raises InputError.
 
-    database: whose statements it takes; '' where the files have those of one. change: of each entry.
+    database: whose statements it takes; '' where the files have those of one.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror}") from None
-    header = capture(files, folder / _CAPTURE, database, change)
+    header = capture(files, folder / _CAPTURE, database)
     study = folder / "study.toml"
     # a study that was changed by hand is kept
     if not study.exists():
@@ -78,6 +76,9 @@ def summary(header: Capture) -> Iterator[str]:
     )
     yield (f"{header.source}: {', '.join(sizes)}, {header.clients} at one time, {header.duration_s:,.1f} s")
     for what, count in header.left_out.items():
-        yield f"left out: {count:,} {what}"
+        first = header.first.get(what)
+        yield f"left out: {count:,} {what}{first and f' (first: {first})'}"
+    for what, count in header.beside.items():
+        yield f"beside the statements: {count:,} {what}"
     for what, count in header.notes.items():
         yield f"differs in a replay: {count:,} {what}"

@@ -8,16 +8,18 @@ https://www.postgresql.org/docs/current/pgstatstatements.html
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import tomli_w
 
-from steelyard.captures.entry import Entry
+from steelyard.captures.entry import Entry, Records
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.statements import facts
 from steelyard.captures.tokens import normalised, tokens
@@ -27,12 +29,14 @@ from steelyard.study.source import text_of, toml_of
 _VALUES = "values.toml"
 _STUDY = "study.toml"
 _SUBJECT = 'subject.kind = "postgres"\n'
-_VALUES_MAX = 100
+# of each statement; of more, a random part: a study lists them
+_VALUES_MAX = 1000
 _COLON = re.compile(r"(?<!:):[A-Za-z_]")
 _WITHOUT_VALUES = "statements without values"
 # a study has at most 1 MiB
 _SQL_CHARACTERS_MAX = 500_000
 _TOO_LONG = "texts longer than 500,000 characters"
+_NESTED = "statements within functions: who calls these executes them"
 _NOT_A_STATEMENT = "texts that are no statement to repeat (transactions, settings, COPY, hidden texts)"
 
 Values = Mapping[str, Mapping[str, Any]]
@@ -62,14 +66,15 @@ def is_mix(path: Path) -> bool:
     return {"query", "calls"} <= {name.strip('"') for name in names}
 
 
-def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> list[str]:
+def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, database: str = "") -> list[str]:
     """Writes a study that executes the mix; what to say about it. Raises InputError.
 
     files: results of pg_stat_statements, and logs of the same load. values_file: generators by statement and
-    parameter, `[q1]` with `p1 = { kind = "uniform", low = 1, high = 9 }`.
+    parameter, `[q1]` with `p1 = { kind = "uniform", low = 1, high = 9 }`. database: by the column
+    datname or dbid.
     """
     left_out: Counter[str] = Counter()
-    called = list(_called([file for file in files if is_mix(file)], left_out))
+    called = list(_called([file for file in files if is_mix(file)], database, left_out))
     seen = _seen([file for file in files if not is_mix(file)])
     given: Values = _given(values_file) if values_file else {}
     statements: dict[str, Any] = {}
@@ -94,18 +99,28 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None) -> 
     return list(_summary(called, statements, missing, left_out, folder))
 
 
-def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
-    calls: Counter[str] = Counter()
+def _called(files: Sequence[Path], database: str, left_out: Counter[str]) -> Iterator[Called]:
+    of: dict[str, Counter[str]] = defaultdict(Counter)
     for file in files:
         limit = csv.field_size_limit(1 << 30)
         try:
             with file.open(encoding="utf-8", errors="replace", newline="") as rows:
                 for row in csv.DictReader(rows, strict=True):
-                    calls[row["query"].strip().rstrip(";")] += int(row["calls"])
+                    if row.get("toplevel", "t").lower() in ("f", "false"):
+                        left_out[_NESTED] += 1
+                        continue
+                    base = row.get("datname", row.get("dbid", ""))
+                    of[base][row["query"].strip().rstrip(";")] += int(row["calls"])
         except (ValueError, TypeError, AttributeError, csv.Error) as error:
             raise InputError(f"{file}: no result of pg_stat_statements: {error}") from None
         finally:
             csv.field_size_limit(limit)
+    if database and of.keys() == {""}:
+        raise InputError("--database has no effect: the CSV has no column datname or dbid")
+    calls = of.get(database) if database or len(of) > 1 else next(iter(of.values()), Counter[str]())
+    if calls is None:
+        counts = ", ".join(f"{name} ({one.total():,} calls)" for name, one in of.items())
+        raise InputError(f"statements of several databases: {counts}", "choose one by --database")
     number = 0
     for sql, count in calls.most_common():
         if len(sql) > _SQL_CHARACTERS_MAX:
@@ -121,15 +136,23 @@ def _called(files: Sequence[Path], left_out: Counter[str]) -> Iterator[Called]:
 
 
 def _seen(logs: Iterable[Path]) -> Mapping[str, Sequence[tuple[Any, ...]]]:
-    """Values of statements in logs, by the text without values."""
+    """Values of the executions in logs, by the text without values; of many, a random part of them.
+
+    Vitter (1985), "Random sampling with a reservoir", algorithm R.
+    """
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    count: Counter[str] = Counter()
+    chance = Random(0)
     for file in logs:
-        one = format_of(file)
-        for entry in one.read(file, Counter()):
-            values = () if entry.flaw else _values(entry)
-            known = found[normalised(entry.sql, "postgresql")]
-            if values and len(known) < _VALUES_MAX and values not in known:
+        for entry in format_of(file).read(file, Records()):
+            text, values = normalised(entry.sql, "postgresql"), () if entry.flaw else _values(entry)
+            if not values:
+                continue
+            count[text] += 1
+            if len(known := found[text]) < _VALUES_MAX:
                 known.append(values)
+            elif (at := chance.randrange(count[text])) < _VALUES_MAX:
+                known[at] = values
     return found
 
 
@@ -169,9 +192,16 @@ def _generators(
         return None
     columns = zip(*rows, strict=True)
     return {
-        name: {"kind": "choice", "values": list(dict.fromkeys(column))}
+        name: {"kind": "choice", "values": _weighted(column)}
         for name, column in zip(names, columns, strict=True)
     }
+
+
+def _weighted(column: Sequence[Any]) -> list[Any]:
+    """Each value as often as it was seen, by the greatest common divisor of the counts."""
+    counts = Counter(column)
+    whole = math.gcd(*counts.values())
+    return [value for value, count in counts.items() for _ in range(count // whole)]
 
 
 def _study(statements: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from steelyard.captures.entry import COPIED, CUT, FAILED, Entry
-from steelyard.captures.statements import Facts, facts
-from steelyard.captures.tokens import LONGEST_CHARACTERS, Dialect
+from steelyard.captures.entry import COPIED, CUT, FAILED, Entry, Records
+from steelyard.captures.statements import Facts, facts, without_releases
+from steelyard.captures.tokens import LONGEST_CHARACTERS, Dialect, bare
 
 _FAILED_TRANSACTION = "statements of transactions that failed in the capture"
 _UNFINISHED = "statements of transactions that did not end in the capture"
@@ -27,76 +27,124 @@ BATCHES = "texts of several statements, each measured as one"
 
 
 @dataclass
-class Selection:
-    """Counts over all sessions of a capture. left_out, notes: by what they count."""
+class _State:
+    """Of a session, as its server has it. seen: whether its transactions are known, since one began."""
 
     dialect: Dialect
-    left_out: Counter[str] = field(default_factory=Counter[str])
+    open: bool = False
+    autocommit: bool = True
+    seen: bool = False
+
+    def step(self, act: str) -> None:
+        """After one statement.
+
+        Manuals: PostgreSQL, "BEGIN" (within a transaction it has no effect); MariaDB, "SET autocommit" (1
+        commits), "START TRANSACTION" (commits what is open).
+        """
+        if act in ("begin", "chain"):
+            self.open = self.seen = True
+        elif act in ("commit", "rollback", "commits", "on"):
+            self.open = False
+        elif act not in ("off", "none", "release"):
+            self.open = self.open or not self.autocommit
+        if act in ("on", "off"):
+            self.autocommit, self.seen = act == "on", True
+
+
+@dataclass
+class Selection:
+    """Over all sessions of a capture. records: count what is left out; notes: by what they count."""
+
+    dialect: Dialect
+    records: Records = field(default_factory=Records)
     notes: Counter[str] = field(default_factory=Counter[str])
     read_only: bool = True
     writing_sessions: int = 0
 
     def session(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The statements to execute, in order. A transaction comes whole, or not at all."""
-        transaction: list[Entry] | None = None
-        autocommit, wrote, prepares = True, False, False
+        state = _State(self.dialect)
+        transaction: list[Entry] = []
+        wrote = prepares = False
         for entry in entries:
-            found = facts(entry.sql, self.dialect)
+            found = self._facts(entry)
             prepares = prepares or found.prepares
-            if found.releases and not prepares:
-                self.left_out[_RELEASED] += 1
+            if "release" in found.acts and not prepares:
+                self.records.leave(_RELEASED, entry.place)
+                if not (text := without_releases(entry.sql, self.dialect)):
+                    continue
+                entry = replace(entry, sql=text)
+                found = self._facts(entry)
+            if not state.open and not state.seen and {*found.acts} in ({"commit"}, {"rollback"}):
+                self.records.leave(_WITHOUT_BEGIN, entry.place)
                 continue
-            if transaction is None and not autocommit:
-                transaction = []
-            if found.autocommit is not None:
-                autocommit = found.autocommit
-            for control in found.control:
-                if control == "begin" and transaction is None:
-                    transaction = []
-            ends = bool(found.control) and found.control[-1] != "begin"
-            if ends and transaction is None and "begin" not in found.control:
-                self.left_out[_WITHOUT_BEGIN] += 1
-                continue
-            if transaction is None:
-                kept = self._single(entry, found)
-                yield from kept
-                wrote = wrote or (bool(kept) and found.writes)
-                continue
+            within = state.open
+            for act in found.acts:
+                state.step(act)
+                within = within or state.open
             transaction.append(entry)
-            if ends:
-                kept = self._whole(transaction)
+            if not state.open:
+                kept = self._whole(transaction) if within else self._kept(transaction)
                 yield from kept
-                wrote = wrote or any(facts(one.sql, self.dialect).writes for one in kept)
-                transaction = None
+                wrote = wrote or any(self._facts(one).writes for one in kept)
+                transaction = []
         if transaction:
-            self.left_out[_UNFINISHED] += len(transaction)
+            kept = self._whole(transaction, _UNFINISHED)
+            yield from kept
+            wrote = wrote or any(self._facts(one).writes for one in kept)
         self.writing_sessions += wrote
 
-    def _single(self, entry: Entry, found: Facts) -> list[Entry]:
-        if reason := self._flaw(entry, found):
-            self.left_out[reason] += 1
-            return []
-        self._note(found)
-        return [entry]
+    def _whole(self, entries: list[Entry], unfinished: str = "") -> list[Entry]:
+        """Of a transaction, or of several, each begun by the end of the one before.
 
-    def _whole(self, entries: list[Entry]) -> list[Entry]:
-        found = [facts(entry.sql, self.dialect) for entry in entries]
-        reasons = [self._flaw(entry, one) for entry, one in zip(entries, found, strict=True)]
-        # PostgreSQL undoes all of a transaction with an error, but not what came before a savepoint
-        undone = FAILED in reasons and not any(one.savepoint for one in found)
-        for reason in filter(None, reasons):
-            self.left_out[reason] += 1
-        if undone and self.dialect == "postgresql":
-            self.left_out[_FAILED_TRANSACTION] += len(entries) - sum(map(bool, reasons))
-            return []
-        kept = [
-            (entry, one) for entry, one, reason in zip(entries, found, reasons, strict=True) if not reason
-        ]
-        for _, one in kept:
-            self._note(one)
-        return [entry for entry, _ in kept]
+        A transaction is left out whole, but for its begin and its end beside others. unfinished: why the last
+        one is left out; '' where it ended.
+        """
+        parts: list[list[Entry]] = [[]]
+        for entry in entries:
+            acts = self._facts(entry).acts
+            # in MariaDB a begin commits what is open
+            if self.dialect == "mysql" and "begin" in acts and parts[-1]:
+                parts.append([])
+            parts[-1].append(entry)
+            if "chain" in acts:
+                parts.append([])
+        kept: list[Entry] = []
+        parts = [part for part in parts if part]
+        for number, part in enumerate(parts, start=1):
+            reason = unfinished if number == len(parts) else ""
+            if self.dialect == "postgresql" and self._failed(part):
+                reason = _FAILED_TRANSACTION
+            for entry in part:
+                if reason and (len(parts) == 1 or not self._facts(entry).control):
+                    self.records.leave(self._flaw(entry) or reason, entry.place)
+                else:
+                    kept += self._kept([entry])
+        return kept
 
-    def _flaw(self, entry: Entry, found: Facts) -> str:
+    def _failed(self, transaction: Iterable[Entry]) -> bool:
+        """Whether PostgreSQL undid it: it had an error, and did not roll back to a savepoint after that."""
+        failed = False
+        for entry in transaction:
+            rolled_back = "to" in self._facts(entry).acts
+            failed = (failed or self._flaw(entry) == FAILED) and not rolled_back
+        return failed
+
+    def _kept(self, entries: Iterable[Entry]) -> list[Entry]:
+        kept: list[Entry] = []
+        for entry in entries:
+            if reason := self._flaw(entry):
+                self.records.leave(reason, entry.place)
+            else:
+                self._note(self._facts(entry))
+                kept.append(entry)
+        return kept
+
+    def _facts(self, entry: Entry) -> Facts:
+        return facts(bare(entry.sql), self.dialect)
+
+    def _flaw(self, entry: Entry) -> str:
+        found = self._facts(entry)
         if entry.flaw:
             return entry.flaw
         if found.copies:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.captures.tokens import Dialect, Token, tokens
 
+_RELEASES = ("deallocate", "discard")
 _READS = ("select", "with", "show", "explain", "values", "table", "desc", "describe", "use", "fetch")
 _CONTROL = ("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release")
 _WRITES = ("insert", "update", "delete", "merge", "replace", "truncate", "call", "do", "copy", "load")
@@ -20,6 +21,34 @@ _SERVER_VALUES = frozenset((
     "utc_timestamp", "connection_id", "last_insert_id", "uuid_short",
 ))
 # fmt: on
+# of MariaDB: they commit the transaction that is open, and begin none
+# https://mariadb.com/docs/server/reference/sql-statements/transactions/sql-statements-that-cause-an-implicit-commit
+_COMMITS = frozenset(
+    (
+        "alter",
+        "analyze",
+        "cache",
+        "change",
+        "check",
+        "create",
+        "drop",
+        "flush",
+        "grant",
+        "optimize",
+        "rename",
+        "repair",
+        "reset",
+        "revoke",
+        "start",
+        "stop",
+        "truncate",
+        "lock",
+        "unlock",
+    )
+)
+# they read no table: without autocommit, none of them begins a transaction
+_BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
+_OF_SESSION: Sequence[Sequence[str]] = ([], ["session"], ["@@session"])
 _STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"))
 
 
@@ -27,10 +56,12 @@ _STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard"
 class Facts:
     """Of one text, which may have several statements.
 
-    control: `begin`, `commit` and `rollback` of its statements that begin or end a transaction, in order.
-    server_values: it takes values that the server makes, so other ones each time. gives: its result has
-    values that the server made, which later statements may contain. state: it changes its session. prepares,
-    releases: it prepares statements, or forgets those that were prepared. chooses: another database.
+    acts: what each of its statements does to its transaction: `begin`, `commit`, `rollback`, `chain` (ends
+    one and begins the next), `on` and `off` of autocommit, `commits` (an implicit commit), `release` of what
+    was prepared, `savepoint`, `to` (a savepoint), `none` (needs no transaction), or ''. server_values: it
+    takes values that the server makes, so other ones each time. gives: its result has values that the server
+    made, which later statements may contain. state: it changes its session. prepares: it prepares statements.
+    chooses: another database.
     """
 
     broken: bool
@@ -40,24 +71,26 @@ class Facts:
     server_values: bool
     gives: bool
     state: bool
-    savepoint: bool
     several: bool
     prepares: bool
-    releases: bool
     chooses: bool
-    control: tuple[str, ...]
-    autocommit: bool | None
+    acts: tuple[str, ...]
     parameters: int
 
+    @property
+    def control(self) -> bool:
+        """Whether it begins or ends a transaction."""
+        return bool({"begin", "commit", "rollback", "chain"} & {*self.acts})
 
-@lru_cache(maxsize=512)
+
+@lru_cache(maxsize=4096)
 def facts(sql: str, dialect: Dialect) -> Facts:
     """What the words of the text say."""
     found = [token for token in tokens(sql, dialect) if token.kind not in ("space", "comment")]
     words = {token.text.lower() for token in found if token.kind == "word"}
     parts = [part for part in _parts(found) if part]
     firsts = [_first(part) for part in parts]
-    control = tuple(kind for part in parts if (kind := _control(part)))
+    acts = tuple(_act(part, dialect) for part in parts)
     reads = all(first in _READS or first in _CONTROL or first == "set" for first in firsts)
     writes = bool(words & {*_WRITES, "into"}) or ("for" in words and bool(words & {"update", "share"}))
     return Facts(
@@ -68,18 +101,21 @@ def facts(sql: str, dialect: Dialect) -> Facts:
         server_values=bool(words & _SERVER_VALUES),
         gives="returning" in words or bool(words & {"nextval", "currval", "lastval", "last_insert_id"}),
         state=any(first in _STATE for first in firsts) or {"create", "temporary"} <= words,
-        savepoint="savepoint" in firsts,
         several=len(parts) > 1,
         prepares="prepare" in firsts,
         chooses=firsts == ["use"],
-        releases=any(first in ("deallocate", "discard") for first in firsts),
-        control=control,
-        autocommit=_autocommit(parts),
+        acts=acts,
         parameters=len({token.text for token in found if token.kind == "parameter"}),
     )
 
 
-def _parts(found: Sequence[Token]) -> Iterator[list[Token]]:
+def without_releases(sql: str, dialect: Dialect) -> str:
+    """The text without its statements that release prepared ones; '' where there is no other."""
+    kept = [part for part in _parts(tokens(sql, dialect)) if _first(part) not in _RELEASES]
+    return ";".join("".join(token.text for token in part) for part in kept).strip()
+
+
+def _parts(found: Iterable[Token]) -> Iterator[list[Token]]:
     part: list[Token] = []
     for token in found:
         if token.text == ";":
@@ -94,29 +130,35 @@ def _first(part: Sequence[Token]) -> str:
     return next((token.text.lower() for token in part if token.kind == "word"), "")
 
 
-def _control(part: Sequence[Token]) -> str:
-    words = [token.text.lower() for token in part if token.kind == "word"]
-    match words:
-        case ["begin", *_] | ["start", "transaction", *_]:
+def _act(part: Sequence[Token], dialect: Dialect) -> str:
+    """https://www.postgresql.org/docs/current/sql-commands.html, and MariaDB's "Transactions"."""
+    words = [token.text.lower() for token in part if token.text not in ("@", ".", ":", "=", "`")]
+    match [word for word in words if word not in ("work", "transaction")]:
+        case ["begin", *_] | ["start"] | ["start", "with" | "read" | "isolation", *_]:
             return "begin"
-        case ["rollback" | "abort", *rest] if "to" not in rest and "prepared" not in rest:
+        case ["commit" | "end" | "rollback" | "abort", "and", "chain", *_]:
+            return "chain"
+        case ["rollback" | "abort", "to", *_]:
+            return "to"
+        case ["rollback" | "abort", *rest] if "prepared" not in rest:
             return "rollback"
         case ["commit" | "end", *rest] if "prepared" not in rest:
             return "commit"
-        case ["prepare", "transaction", *_]:
+        case ["prepare", _] if "transaction" in words:
             return "commit"
+        case ["savepoint", *_]:
+            return "savepoint"
+        case ["set", *scope, "autocommit" | "@@autocommit", value] if scope in (
+            [],
+            ["session"],
+            ["@@session"],
+        ):
+            return "on" if value in ("1", "on", "true") else "off"
+        case [("deallocate" | "discard"), *_]:
+            return "release"
+        case [first, *rest] if dialect == "mysql" and first in _COMMITS and "temporary" not in rest:
+            return "commits"
+        case [first, *_] if first in _BEGINS_NONE:
+            return "none"
         case _:
             return ""
-
-
-def _autocommit(parts: Sequence[Sequence[Token]]) -> bool | None:
-    """What a text sets it to; None: it does not."""
-    for part in parts:
-        match [token.text.lower() for token in part if token.text not in ("@", ".", ":")]:
-            case ["set", "autocommit", "=", value] | ["set", "session", "autocommit", "=", value]:
-                return value in ("1", "on", "true")
-            case ["set", "@@autocommit", "=", value]:
-                return value in ("1", "on", "true")
-            case _:
-                pass
-    return None

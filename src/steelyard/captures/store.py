@@ -25,17 +25,20 @@ class Store:
         self._database.executescript(
             "pragma journal_mode = off; pragma synchronous = off;"
             "create table entry (number integer primary key, session text, begin_us integer,"
-            " took_us integer, sql text, how text, bound text, flaw text, base text)"
+            " took_us integer, sql text, how text, bound text, flaw text, base text, place text,"
+            " line integer);"
+            "create unique index once on entry (session, line, begin_us)"
         )
 
-    def add(self, entries: Iterable[Entry]) -> int:
-        """Appends entries; how many there were."""
-        before = self._number
+    def add(self, entries: Iterable[Entry]) -> tuple[int, int]:
+        """Appends entries; how many are new, and how many repeat session, line and time of one."""
+        before, number = self._database.total_changes, self._number
         self._database.executemany(
-            "insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
+            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
         )
         self._database.commit()
-        return self._number - before
+        new = self._database.total_changes - before
+        return new, self._number - number - new
 
     def _rows(self, entries: Iterable[Entry]) -> Iterator[tuple[object, ...]]:
         for entry in entries:
@@ -51,7 +54,13 @@ class Store:
                 json.dumps(entry.values),
                 entry.flaw,
                 _ascii(entry.database),
+                entry.place,
+                entry.line,
             )
+
+    def clear(self, flaw: str) -> None:
+        """Makes entries whole that have this flaw."""
+        self._database.execute("update entry set flaw = '' where flaw = ?", (flaw,))
 
     def databases(self) -> dict[str, int]:
         """Statements by database."""
@@ -73,13 +82,13 @@ class Store:
     def entries(self, session: str) -> Iterator[Entry]:
         """Those of one session, in the order in which they were added."""
         rows = self._database.execute(
-            "select begin_us, took_us, sql, how, bound, flaw from entry where session = ? order by number",
+            "select begin_us, took_us, sql, how, bound, flaw, place from entry where session = ?"
+            " order by number",
             (session,),
         )
-        for begin_us, took_us, sql, how, bound, flaw in rows:
-            yield Entry(
-                json.loads(session), begin_us, took_us, json.loads(sql), how, tuple(json.loads(bound)), flaw
-            )
+        for begin_us, took_us, sql, how, bound, flaw, place in rows:
+            values, text = tuple(json.loads(bound)), json.loads(sql)
+            yield Entry(json.loads(session), begin_us, took_us, text, how, values, flaw, place=place)
 
     def close(self) -> None:
         """Closes the file."""

@@ -13,6 +13,9 @@ Dialect = Literal["postgresql", "mysql"]
 
 # a text of 50 MiB would take minutes and 10 GB
 LONGEST_CHARACTERS = 4 << 20
+_TRACED = re.compile(r"([^'\"`#$/-]*(?:\$\d[^'\"`#$/-]*)*)/\*(?![+!M])[^*]*(?:\*(?!/)[^*]*)*\*/\s*$")
+# comments that the server, or an extension of it, reads
+_HINTS = ("/*+", "/*!", "/*M!")
 _LIST = re.compile(r"\( ?\?(?: ?, ?\?)+ ?\)")
 _ROWS = re.compile(r"(values \([^()]*\))(?: ?, ?\([^()]*\))+")
 _BEFORE_A_SIGN = re.compile(
@@ -27,14 +30,23 @@ def tokens(sql: str, dialect: Dialect) -> Iterator[Token]:
     return sql_text.tokens(sql, dialect)
 
 
+def bare(sql: str) -> str:
+    """The text without a comment at its end, which tracing puts there, if no quote or comment is before it.
+
+    Executions that differ in it alone are then read once.
+    """
+    found = _TRACED.match(sql)
+    return found[1] if found else sql
+
+
 def normalised(sql: str, dialect: Dialect) -> str:
-    """The text without its values: literals and parameters as `?`, lists of them as one, words in lower case.
+    """The text without values and comments: literals and parameters as `?`, lists as one, in lower case.
 
     What two executions of one statement of an application have in common.
     """
     pieces: list[str] = []
     for token in tokens(sql, dialect):
-        if token.kind in ("space", "comment"):
+        if token.kind in ("space", "comment") and not token.text.startswith(_HINTS):
             if pieces and pieces[-1] != " ":
                 pieces.append(" ")
         elif token.kind in ("text", "number", "parameter"):

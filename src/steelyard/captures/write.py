@@ -3,107 +3,31 @@
 from __future__ import annotations
 
 import errno
+import filecmp
 import heapq
 import json
 import os
 import shutil
 import sqlite3
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
-from steelyard.captures.entry import Entry
+from steelyard.captures.classes import Classes
+from steelyard.captures.entry import CUT_VALUES, UNREADABLE, Entry, Format, Records
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.selection import WRITES, Selection
 from steelyard.captures.store import Store
-from steelyard.captures.tokens import Dialect, normalised
 from steelyard.study.errors import InputError
-from steelyard.workloads.replay.capture_file import Capture, CapturedClass
+from steelyard.workloads.replay.capture_file import Capture
 
-# each class that is measured needs a histogram of 100 KB per thread of the load engine
-_TEXT_CLASSES_MAX = 64
-_OTHERS = "other statements"
-_NAME_CHARACTERS_MAX = 60
-
-_Takes = Literal["text", "parsed-text", "values"]
-
-
-@dataclass
-class _Class:
-    """values: how many its events have, where they are bound."""
-
-    number: int
-    takes: _Takes
-    sql: str
-    values: int = 0
-    executions: int = 0
-    captured_us: int = 0
-
-
-@dataclass
-class _Classes:
-    """The classes of a capture, numbered as they come; `ranked` orders and merges them."""
-
-    dialect: Dialect
-    _found: dict[tuple[_Takes, str], _Class] = field(default_factory=dict[tuple[_Takes, str], _Class])
-
-    def number(self, entry: Entry) -> int:
-        """The number of the entry's class, which counts it."""
-        takes: _Takes = (
-            "values" if entry.how == "values" else "text" if entry.how == "text" else "parsed-text"
-        )
-        sql = entry.sql if takes == "values" else normalised(entry.sql, self.dialect)
-        found = self._found.get((takes, sql))
-        if found is None:
-            found = _Class(len(self._found), takes, sql, len(entry.values))
-            self._found[takes, sql] = found
-        found.executions += 1
-        found.captured_us += entry.took_us or 0
-        return found.number
-
-    def ranked(self) -> tuple[list[CapturedClass], dict[int, int]]:
-        """The classes, those with most time first, and the final number by the one that they had.
-
-        Texts beyond the 64 with most time are measured together; a prepared text cannot be merged.
-        """
-        ranked = sorted(self._found.values(), key=lambda one: (-one.captured_us, -one.executions, one.sql))
-        texts = [one for one in ranked if one.takes != "values"]
-        merged = {one.number for one in texts[_TEXT_CLASSES_MAX:]}
-        groups: list[Sequence[_Class]] = [[one] for one in ranked if one.number not in merged]
-        for takes in ("text", "parsed-text"):
-            if together := [one for one in ranked if one.number in merged and one.takes == takes]:
-                groups.append(together)
-        names: Counter[str] = Counter()
-        classes = [self._captured(group, names) for group in groups]
-        numbers = {one.number: number for number, group in enumerate(groups) for one in group}
-        return classes, numbers
-
-    def _captured(self, group: Sequence[_Class], names: Counter[str]) -> CapturedClass:
-        first = group[0]
-        sql = first.sql if len(group) == 1 else _OTHERS
-        name = " ".join((normalised(sql, self.dialect) if first.takes == "values" else sql).split())
-        if len(name) > _NAME_CHARACTERS_MAX:
-            name = name[: _NAME_CHARACTERS_MAX - 1].rstrip() + "…"
-        names[name] += 1
-        # the load engine's results have rows called `transaction` of their own
-        if names[name] > 1 or name.startswith("transaction"):
-            name = f"{name} ({names[name]})"
-        return CapturedClass(
-            name=name,
-            sql=sql,
-            takes=first.takes,
-            count=first.values,
-            executions=sum(one.executions for one in group),
-            captured_us=sum(one.captured_us for one in group),
-        )
-
-
-Change = Callable[[Entry], Entry]
-
+_TWICE = "records that stand twice in the files: same session, same line"
 _OTHER_DATABASES = "statements of other databases"
+_USERS = "users of the log: a replay has one, with its search_path, row security and limits"
+_UNREADABLE_SHARE_MAX = 0.01
+_CUT_BYTES = 3
 
 
 @dataclass(frozen=True)
@@ -115,32 +39,31 @@ class _Session:
     events: int
 
 
-def unchanged(entry: Entry) -> Entry:
-    """The entry."""
-    return entry
-
-
-def capture(files: Sequence[Path], target: Path, database: str = "", change: Change = unchanged) -> Capture:
+def capture(files: Sequence[Path], target: Path, database: str = "") -> Capture:
     """Writes the capture of logs of one server to a file; returns its header. Raises InputError.
 
-    database: whose statements it takes; '' where the files have those of one. change: of each entry.
+    database: whose statements it takes; '' where the files have those of one.
     """
-    formats = [format_of(file) for file in files]
-    dialects = {one.DIALECT for one in formats}
+    formats = {file: format_of(file) for file in files}
+    dialects = {one.DIALECT for one in formats.values()}
     if len(dialects) > 1:
         raise InputError("the files are of servers of different kinds", "capture them one after another")
-    selection = Selection(formats[0].DIALECT)
-    classes = _Classes(selection.dialect)
+    records = Records()
+    selection = Selection(formats[files[0]].DIALECT, records)
+    classes = Classes(selection.dialect)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".capture-") as name:
         folder = Path(name)
         store = Store(folder / "entries")
         try:
             store.create()
-            for file, one in zip(files, formats, strict=True):
-                count = store.add(map(change, one.read(file, selection.left_out)))
-                if one.NOTE:
-                    selection.notes[one.NOTE] += count
-            _choose(store, selection, database)
+            for file in _in_order(files, formats):
+                new, twice = store.add(formats[file].read(file, records))
+                if twice:
+                    records.leave(_TWICE, str(file), twice)
+                if formats[file].NOTE:
+                    selection.notes[formats[file].NOTE] += new
+            _check_read(records, store)
+            _choose(store, records, database)
             sessions = _events(store, selection, classes, folder / "events")
         except sqlite3.OperationalError:
             # of a file that nobody else opens: the disk is full
@@ -148,14 +71,40 @@ def capture(files: Sequence[Path], target: Path, database: str = "", change: Cha
         finally:
             store.close()
         if not sessions:
-            raise InputError(f"{', '.join(map(str, files))}: no statement to execute", _why(selection))
-        header, numbers = _header(sessions, selection, classes, formats[0].NAME)
+            raise InputError(f"{', '.join(map(str, files))}: no statement to execute", _why(records))
+        header, numbers = _header(sessions, selection, classes, formats[files[0]].NAME)
         _write(header, numbers, sessions, folder)
         (folder / "capture").replace(target)
     return header
 
 
-def _choose(store: Store, selection: Selection, database: str) -> None:
+def _in_order(files: Sequence[Path], formats: Mapping[Path, Format]) -> Sequence[Path]:
+    """By the times of their first statements. Raises InputError where two files are the same."""
+    for one, other in combinations(files, 2):
+        if formats[one].DIALECT == "mysql" and filecmp.cmp(one, other, shallow=False):
+            raise InputError(f"{other} has the records of {one}", "name each log once")
+    first_us: dict[Path, int] = {}
+    for file in files:
+        entry = next(iter(formats[file].read(file, Records())), None)
+        first_us[file] = entry.begin_us if entry else 0
+    return sorted(first_us, key=first_us.__getitem__)
+
+
+def _check_read(records: Records, store: Store) -> None:
+    """Raises InputError where more than 1 % of the records are not understood."""
+    count = records.left_out[UNREADABLE]
+    if count > _UNREADABLE_SHARE_MAX * (count + sum(store.databases().values())):
+        raise InputError(
+            f"{records.first[UNREADABLE]}: a record that is not understood, as are {count - 1:,} others",
+            "messages in English are needed: lc_messages = 'C' while capturing",
+        )
+    lengths = records.dotted_bytes
+    # a character of several bytes is not cut within
+    if lengths and (max(lengths) - min(lengths) > _CUT_BYTES or records.longest_bytes > max(lengths)):
+        store.clear(CUT_VALUES)
+
+
+def _choose(store: Store, records: Records, database: str) -> None:
     """Leaves the statements of one database."""
     found = store.databases()
     if len(found) < 2 and database in ("", *found):
@@ -164,11 +113,11 @@ def _choose(store: Store, selection: Selection, database: str) -> None:
     if database not in found:
         cause = f'no statement of database "{database}"' if database else "statements of several databases"
         raise InputError(f"{cause}; statements by database: {counts}", "choose one by --database")
-    selection.left_out[_OTHER_DATABASES] += sum(found.values()) - found[database]
+    records.leave(_OTHER_DATABASES, "", sum(found.values()) - found[database])
     store.keep(database)
 
 
-def _events(store: Store, selection: Selection, classes: _Classes, file: Path) -> list[_Session]:
+def _events(store: Store, selection: Selection, classes: Classes, file: Path) -> list[_Session]:
     """Writes the events with provisional numbers of their classes; the sessions that have any."""
     found: list[_Session] = []
     with file.open("w", encoding="utf-8") as out:
@@ -185,26 +134,27 @@ def _events(store: Store, selection: Selection, classes: _Classes, file: Path) -
     return found
 
 
-def _lines(entries: Iterator[Entry], classes: _Classes, begin_us: int) -> Iterator[tuple[int, int, str]]:
+def _lines(entries: Iterator[Entry], classes: Classes, begin_us: int) -> Iterator[tuple[int, int, str]]:
     for entry in entries:
         at_us = entry.begin_us - begin_us
-        values = list(entry.values) if entry.how == "values" else [entry.sql]
-        event = json.dumps([at_us, classes.number(entry), values], separators=(",", ":"))
+        event = json.dumps([at_us, classes.number(entry), [entry.sql, *entry.values]], separators=(",", ":"))
         yield at_us, entry.took_us or 0, event + "\n"
 
 
-def _why(selection: Selection) -> str:
-    counts = [f"{count} {name}" for name, count in selection.left_out.items() if count]
+def _why(records: Records) -> str:
+    counts = [f"{count} {name}" for name, count in records.left_out.items()]
     return "; ".join(counts) or "log_min_duration_statement = 0 or log_statement = 'all' logs statements"
 
 
 def _header(
-    sessions: Sequence[_Session], selection: Selection, classes: _Classes, source: str
+    sessions: Sequence[_Session], selection: Selection, classes: Classes, source: str
 ) -> tuple[Capture, Mapping[int, int]]:
     """The header without offsets; final numbers of classes by provisional ones."""
     ranked, numbers = classes.ranked()
     if selection.writing_sessions < 2:
         selection.notes.pop(WRITES, None)
+    if len(selection.records.users) > 1:
+        selection.notes[_USERS] = len(selection.records.users)
     header = Capture(
         source=source,
         dialect=selection.dialect,
@@ -213,7 +163,9 @@ def _header(
         duration_us=max(one.end_us for one in sessions),
         events=sum(one.events for one in sessions),
         classes=ranked,
-        left_out=dict(+selection.left_out),
+        left_out=dict(selection.records.left_out),
+        first=selection.records.first,
+        beside=dict(selection.records.beside),
         notes=dict(+selection.notes),
         sessions=[(one.begin_us, 0, 0) for one in sessions],
     )
@@ -241,7 +193,11 @@ def _write(header: Capture, numbers: Mapping[int, int], sessions: Sequence[_Sess
             start = at
             for _ in range(session.events):
                 time, number, rest = source.readline().split(",", 2)
-                at += body.write(f"{time},{numbers[int(number)]},{rest}".encode())
+                final = numbers[int(number)]
+                if header.classes[final].takes == "values":
+                    # its text is in the class
+                    rest = json.dumps(json.loads(rest[:-2])[1:], separators=(",", ":")) + "]\n"
+                at += body.write(f"{time},{final},{rest}".encode())
             index.append((session.begin_us, start, at - start))
     found = header.model_copy(update={"sessions": sorted(index)})
     with (folder / "capture").open("wb") as out:

@@ -21,7 +21,7 @@ from steelyard.cli.completion import PATH
 def command(files: tuple[Path, ...], folder: Path, database: str, values: Path | None) -> None:
     """Read the logs of a server as a workload that can be replayed.
 
-    FILE: logs of one server and one period, in the order of their time: PostgreSQL csvlog and jsonlog,
+    FILE: logs of one server and one period: PostgreSQL csvlog and jsonlog,
     MariaDB general and slow log, pgreplay's replay files. Writes FOLDER/load.capture, which holds the texts
     and values of the log, and FOLDER/study.toml, a study that replays it.
 
@@ -40,8 +40,6 @@ def command(files: tuple[Path, ...], folder: Path, database: str, values: Path |
     mixed = any(map(is_mix, files))
     if values is not None and not mixed:
         raise InputError("--values needs a CSV of pg_stat_statements: a log has its values")
-    if database and mixed:
-        raise InputError("--database has no effect: a CSV of pg_stat_statements names no database")
-    said = write_mix(files, folder, values) if mixed else write_folder(files, folder, database)
+    said = write_mix(files, folder, values, database) if mixed else write_folder(files, folder, database)
     for line in said:
         say(line)

@@ -47,7 +47,7 @@ def test_capture_load_writes_a_study_that_can_be_planned(tmp_path: Path) -> None
     assert any("left out of the capture" in remark for remark in work.remarks)
     # a study that was changed by hand stays
     (out / "study.toml").write_text("mine", encoding="utf-8")
-    write_folder([tmp_path / "log.csv"], out)
+    write_folder([tmp_path / "log.csv"], out, "")
     assert (out / "study.toml").read_text(encoding="utf-8") == "mine"
 
 
@@ -57,7 +57,7 @@ def test_a_log_of_several_databases_needs_a_choice(tmp_path: Path) -> None:
     two.write_text(log(tmp_path, "select 2", "select 3", database="bank").read_text("utf-8"), "utf-8")
     one = log(tmp_path, "select 1")
     with pytest.raises(InputError, match=r"bank \(2\), shop \(1\)"):
-        write_folder([one, two], tmp_path / "out")
+        write_folder([one, two], tmp_path / "out", "")
     with pytest.raises(InputError, match='no statement of database "none"'):
         write_folder([one, two], tmp_path / "out", "none")
     write_folder([one, two], tmp_path / "out", "bank")
@@ -84,7 +84,7 @@ def test_a_log_without_statements_is_refused(tmp_path: Path) -> None:
 
 def test_classes_beyond_sixty_four_texts_are_measured_together(tmp_path: Path) -> None:
     texts = [f"select {'a' * n} from t" for n in range(1, 81)]
-    write_folder([log(tmp_path, *texts)], tmp_path / "out")
+    write_folder([log(tmp_path, *texts)], tmp_path / "out", "")
     header = read_capture(tmp_path / "out" / "load.capture")
     assert len(header.classes) == 65
     assert header.classes[-1].name == "other statements"
@@ -103,7 +103,7 @@ def test_classes_beyond_sixty_four_texts_are_measured_together(tmp_path: Path) -
     ],
 )
 def test_keys_without_effect_and_missing_files_are_refused(tmp_path: Path, more: str, cause: str) -> None:
-    write_folder([log(tmp_path, "select 1")], tmp_path)
+    write_folder([log(tmp_path, "select 1")], tmp_path, "")
     study = (tmp_path / "study.toml").read_text(encoding="utf-8")
     text = study.replace('pace = "original" ', f"{more}\n#", 1)
     if "capture" in more:

@@ -28,15 +28,15 @@ def selected(
 def test_a_transaction_that_did_not_end_is_left_out() -> None:
     kept, selection = selected(["select 1", "BEGIN", "update t set a = 1"])
     assert kept == ["select 1"]
-    assert sum(selection.left_out.values()) == 2
+    assert sum(selection.records.left_out.values()) == 2
 
 
 def test_a_transaction_with_an_error_is_left_out_whole_and_the_rest_is_kept() -> None:
     failed = entry("insert into t values (1)", FAILED)
     kept, selection = selected(["begin", "update t set a = 1", failed, "rollback", failed, "select 2"])
     assert kept == ["select 2"]
-    assert selection.left_out[FAILED] == 2
-    assert sum(selection.left_out.values()) == 5
+    assert selection.records.left_out[FAILED] == 2
+    assert sum(selection.records.left_out.values()) == 5
     # what came before the savepoint was not undone
     kept, _ = selected(["begin", "update t set a = 1", "savepoint s", failed, "rollback to s", "commit"])
     assert kept == ["begin", "update t set a = 1", "savepoint s", "rollback to s", "commit"]
@@ -45,14 +45,58 @@ def test_a_transaction_with_an_error_is_left_out_whole_and_the_rest_is_kept() ->
     assert kept == ["begin", "update t set a = 1", "commit"]
 
 
+def test_an_error_behind_a_savepoint_undoes_all_but_for_a_rollback_to_it() -> None:
+    failed = entry("insert into t values (1)", FAILED)
+    kept, selection = selected(["begin", "update t set a = 1", "savepoint s", failed, "commit", "select 1"])
+    assert kept == ["select 1"]
+    assert sum(selection.records.left_out.values()) == 5
+
+
+def test_a_chained_transaction_begins_where_the_one_before_it_ends() -> None:
+    chain = ["begin", "update t set a = 1", "commit and chain", "update t set a = 2", "rollback"]
+    assert selected(chain)[0] == chain
+    # the second failed: what the first did is kept, and the chain still ends
+    failed = entry("insert into t values (1)", FAILED)
+    kept, _ = selected([*chain[:4], failed, "rollback", "select 1"])
+    assert kept == [*chain[:3], "rollback", "select 1"]
+    # the second did not end
+    kept, selection = selected([*chain[:4], "select 1"])
+    assert kept == chain[:3] and sum(selection.records.left_out.values()) == 2
+
+
+@pytest.mark.parametrize(
+    ("statements", "kept"),
+    [
+        (["ROLLBACK; DEALLOCATE ALL"], []),
+        (["begin", "select 1", "ROLLBACK; DEALLOCATE ALL"], ["begin", "select 1", "ROLLBACK"]),
+        (["begin", "COMMIT; DISCARD ALL", "select 2"], ["begin", "COMMIT", "select 2"]),
+        (["deallocate all"], []),
+    ],
+)  # fmt: skip
+def test_a_release_beside_an_end_leaves_the_end(statements: list[str], kept: list[str]) -> None:
+    assert selected(statements)[0] == kept
+
+
+def test_the_server_of_mariadb_commits_where_its_manual_says_so() -> None:
+    toggled = ["set autocommit=0", "update t set a = 1", "SET SESSION autocommit = 1", "update t set a = 2"]
+    assert selected(toggled, "mysql")[0] == toggled
+    defined = ["begin", "update t set a = 1", "create table c (a int)", "update t set a = 2", "commit"]
+    assert selected(defined, "mysql")[0] == defined
+    temporary = ["begin", "create temporary table c (a int)", "update t set a = 2"]
+    assert selected(temporary, "mysql")[0] == []
+    # a transaction that begins ends the one that is open
+    begun = ["begin", "update t set a = 1", "start transaction", "update t set a = 2"]
+    assert selected(begun, "mysql")[0] == begun[:3]
+
+
 def test_without_autocommit_what_was_not_committed_is_left_out() -> None:
     kept, _ = selected(["SET AUTOCOMMIT = 0", "update t set a = 1", "commit", "update t set a = 2"], "mysql")
     assert kept == ["SET AUTOCOMMIT = 0", "update t set a = 1", "commit"]
 
 
-def test_a_commit_whose_begin_was_not_captured_is_left_out() -> None:
+def test_a_commit_whose_begin_was_not_captured_is_left_out_and_one_without_effect_is_not() -> None:
     kept, _ = selected(["commit", "select 1", "begin; update t set a = 1; commit", "rollback"])
-    assert kept == ["select 1", "begin; update t set a = 1; commit"]
+    assert kept == ["select 1", "begin; update t set a = 1; commit", "rollback"]
 
 
 def test_reasons_and_notes_are_counted() -> None:
@@ -68,7 +112,7 @@ def test_reasons_and_notes_are_counted() -> None:
         ]
     )
     assert len(kept) == 5
-    assert selection.left_out == {COPIED: 1, CUT: 1}
+    assert selection.records.left_out == {COPIED: 1, CUT: 1}
     found = {name: selection.notes[name] for name in (SERVER_VALUES, GIVES, STATE, WRITES)}
     assert found == {SERVER_VALUES: 2, GIVES: 2, STATE: 2, WRITES: 2}
     assert not selection.read_only
@@ -98,6 +142,7 @@ def test_a_capture_is_read_only_where_no_statement_may_write(sql: str, is_read: 
     [
         ("postgresql", "SELECT  a FROM T\n WHERE b=1 -- w\n OR c=-1.5;", "select a from t where b=? or c=?"),
         ("postgresql", "select 1 /* a /* b */ c */ + 2", "select ? + ?"),
+        ("postgresql", "select /*+ SeqScan(t) */ a -- id=7", "select /*+ SeqScan(t) */ a"),
         ("postgresql", "select * from t where a in (1, 2,3)", "select * from t where a in (?)"),
         ("postgresql", "insert into t values (1, 'a'), (2, 'b')", "insert into t values (?)"),
         ("postgresql", "select $1, $body$ it's $body$, E'a\\'b', \"A b\"", 'select ?, ?, ?, "A b"'),

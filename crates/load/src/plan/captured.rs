@@ -12,14 +12,18 @@ pub enum Captured {
     ParsedText {},
     /// The values that are bound, so many; its text is always the same.
     Values { count: usize },
+    /// Its whole text and the values that are bound, at most so many: texts that differ in comments or in the length of
+    /// a list. Parsed for each use without a name.
+    TextValues { count: usize },
 }
 
 impl Captured {
-    /// How many values an event has.
-    pub fn values(self) -> usize {
+    /// The least and the largest number of values of an event; a text is the first of them.
+    pub fn values(self) -> (usize, usize) {
         match self {
-            Self::Text {} | Self::ParsedText {} => 1,
-            Self::Values { count } => count,
+            Self::Text {} | Self::ParsedText {} => (1, 1),
+            Self::Values { count } => (count, count),
+            Self::TextValues { count } => (1, count + 1),
         }
     }
 }

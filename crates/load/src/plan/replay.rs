@@ -2,6 +2,8 @@
 
 use steelyard_engine::error::PlanError;
 
+use super::captured::Captured;
+use super::statement::Statement;
 use super::{Arrival, Plan};
 
 const SPEED_MAX: f64 = 1e6;
@@ -24,6 +26,10 @@ impl Plan {
         }
         if let Some(one) = self.statements.iter().find(|one| one.captured.is_none()) {
             return refuse(&format!("statements.{}", one.name), "a replay has captured statements only");
+        }
+        let texts = |one: &&Statement| matches!(one.captured, Some(Captured::TextValues { .. }));
+        if let Some(one) = self.statements.iter().find(texts).filter(|_| self.server.protocol != "postgres") {
+            return refuse(&format!("statements.{}", one.name), "text-values needs protocol `postgres`");
         }
         let own = self.transactions.iter().zip(&self.statements);
         if self.transactions.len() != self.statements.len()

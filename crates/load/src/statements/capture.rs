@@ -17,15 +17,25 @@ use steelyard_engine::error::PlanError;
 use super::scalar::Cause;
 use crate::plan::Arrival;
 use crate::plan::Plan;
+use crate::plan::captured::Captured;
 
 /// A session that begins later than this was not played at its pace.
 const LATE_NS: u64 = 100_000_000;
+/// Classes that a notice names.
+const NAMED_MAX: usize = 3;
 
 #[derive(Deserialize)]
 struct Header {
     /// Begin in us, offset and length in bytes.
     sessions: Vec<(u64, u64, u64)>,
     events: u64,
+    classes: Vec<Class>,
+}
+
+#[derive(Deserialize)]
+struct Class {
+    name: String,
+    executions: u64,
 }
 
 /// What all clients share.
@@ -33,12 +43,13 @@ pub struct Capture {
     file: Arc<File>,
     body: u64,
     sessions: Vec<(u64, u64, u64)>,
-    /// By class, how many values its events have.
-    values: Vec<usize>,
+    /// By class, the least and the largest number of values of its events.
+    values: Vec<(usize, usize)>,
     speed: Option<f64>,
-    /// Events in all, and those that were played since the last rewind.
+    /// Events in all, and those of each class that were begun since the last rewind.
     events: u64,
-    played: AtomicU64,
+    classes: Vec<Class>,
+    begun: Vec<AtomicU64>,
     /// Sessions that began late.
     late: AtomicU64,
     next: AtomicUsize,
@@ -76,7 +87,7 @@ impl Capture {
             return Err(refused("is shorter than its header says: it was truncated".into()));
         }
         let values =
-            plan.statements.iter().map(|one| one.captured.map_or(0, |captured| captured.values())).collect();
+            plan.statements.iter().map(|one| one.captured.map_or((0, 0), Captured::values)).collect();
         Ok(Some(Self {
             file,
             body,
@@ -84,7 +95,8 @@ impl Capture {
             values,
             speed,
             events: header.events,
-            played: AtomicU64::new(0),
+            begun: header.classes.iter().map(|_| AtomicU64::new(0)).collect(),
+            classes: header.classes,
             late: AtomicU64::new(0),
             next: AtomicUsize::new(0),
         }))
@@ -93,15 +105,32 @@ impl Capture {
     /// From the first session again.
     pub fn rewind(&self) {
         self.next.store(0, Ordering::Relaxed);
-        self.played.store(0, Ordering::Relaxed);
+        self.begun.iter().for_each(|class| class.store(0, Ordering::Relaxed));
         self.late.store(0, Ordering::Relaxed);
     }
 
-    /// Notices: statements that are left after the load, sessions that began late.
-    pub fn notices(&self) -> Vec<(&'static str, String)> {
-        let (played, events) = (self.played.load(Ordering::Relaxed), self.events);
-        let text = format!("{played} of {events} captured statements were executed: the time was over");
-        let cut = (played < events).then_some(("replay-cut", text));
+    /// Notices: statements that are left after the load, sessions that began late. answered: by the server.
+    pub fn notices(&self, answered: u64) -> Vec<(&'static str, String)> {
+        let mut left: Vec<(u64, &str)> = std::iter::zip(&self.classes, &self.begun)
+            .map(|(class, begun)| {
+                (class.executions.saturating_sub(begun.load(Ordering::Relaxed)), class.name.as_str())
+            })
+            .filter(|(count, _)| *count > 0)
+            .collect();
+        left.sort_unstable_by(|a, b| b.cmp(a));
+        let named: Vec<String> =
+            left.iter().take(NAMED_MAX).map(|(count, name)| format!("{count} of `{name}`")).collect();
+        let begun: u64 = self.begun.iter().map(|class| class.load(Ordering::Relaxed)).sum();
+        let mut text =
+            format!("{answered} of {} captured statements were executed: the time was over", self.events);
+        if begun > answered {
+            text += &format!("; without an answer: {}", begun - answered);
+        }
+        if !named.is_empty() {
+            let more = if left.len() > NAMED_MAX { ", ..." } else { "" };
+            text += &format!("; not begun: {}{more}", named.join(", "));
+        }
+        let cut = (answered < self.events).then_some(("replay-cut", text));
         let (late, sessions) = (self.late.load(Ordering::Relaxed), self.sessions.len());
         let text = format!(
             "{late} of {sessions} sessions began more than 0.1 s late: no connection was free, which more \
@@ -127,7 +156,7 @@ impl Capture {
 
     /// The largest number of values of an event.
     pub fn values_max(&self) -> usize {
-        self.values.iter().copied().max().unwrap_or_default()
+        self.values.iter().map(|(_, most)| *most).max().unwrap_or_default()
     }
 
     fn next_session(&self) -> Option<BufReader<Part>> {
@@ -178,7 +207,9 @@ impl Player {
     /// Takes the event that is due: its class and its values.
     pub fn take(&mut self, capture: &Capture) -> Option<(usize, Vec<Option<String>>)> {
         let (_, (_, class, values)) = self.event.take()?;
-        capture.played.fetch_add(1, Ordering::Relaxed);
+        if let Some(begun) = capture.begun.get(class) {
+            begun.fetch_add(1, Ordering::Relaxed);
+        }
         Some((class, values))
     }
 
@@ -189,10 +220,10 @@ impl Player {
     }
 }
 
-fn parse(line: &str, values: &[usize]) -> Result<Event, Cause> {
+fn parse(line: &str, values: &[(usize, usize)]) -> Result<Event, Cause> {
     let event: Event = serde_json::from_str(line).map_err(|cause| cause.to_string())?;
     match values.get(event.1) {
-        Some(count) if *count == event.2.len() => Ok(event),
+        Some((least, most)) if (*least..=*most).contains(&event.2.len()) => Ok(event),
         _ => Err(format!("an event of class {} has {} values", event.1, event.2.len())),
     }
 }

@@ -43,6 +43,8 @@ pub struct Draw {
     repeated: usize,
     /// Counters stay as they are.
     peeks: bool,
+    /// Number of the values of a captured statement.
+    captured: usize,
 }
 
 impl Draw {
@@ -63,6 +65,7 @@ impl Draw {
             counted: Vec::new(),
             repeated: 0,
             peeks: false,
+            captured: usize::MAX,
         }
     }
 
@@ -79,6 +82,7 @@ impl Draw {
 
     /// The values of a captured statement, by place; texts as they stand in it.
     pub fn captured(&mut self, values: &[Option<String>]) {
+        self.captured = values.len();
         for (place, value) in self.values.iter_mut().zip(values) {
             match value {
                 Some(text) => place.set_text(false).extend_from_slice(text.as_bytes()),
@@ -208,6 +212,9 @@ impl Draw {
 
     /// The bound values of the statement, by number of the parameter.
     pub fn bound(&self, work: &Work) -> impl ExactSizeIterator<Item = &Value> {
-        work.templates[self.statement].bound().iter().map(|place| &self.values[*place])
+        let places = work.templates[self.statement].bound();
+        // a text of its own binds as many as its event has
+        let bound = places.iter().take_while(|place| **place < self.captured).count();
+        places[..bound].iter().map(|place| &self.values[*place])
     }
 }

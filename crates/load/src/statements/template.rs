@@ -110,14 +110,15 @@ impl Template {
         Ok(Self { pieces, sources, places, occurrences, bound, dialect, handle: None })
     }
 
-    /// Its text is as it was captured, placeholders included; or the event's only value.
+    /// Its text is as it was captured, placeholders included; or the event's first value.
     fn captured(sql: &str, captured: Captured, dialect: Dialect) -> Self {
         let (piece, bound, handle) = match captured {
-            Captured::Text {} => (Piece::Parameter(0), 0, Some(Handle::None)),
-            Captured::ParsedText {} => (Piece::Parameter(0), 0, Some(Handle::Unnamed)),
-            Captured::Values { count } => (Piece::Text(sql.to_string()), count, None),
+            Captured::Text {} => (Piece::Parameter(0), 0..0, Some(Handle::None)),
+            Captured::ParsedText {} => (Piece::Parameter(0), 0..0, Some(Handle::Unnamed)),
+            Captured::Values { count } => (Piece::Text(sql.to_string()), 0..count, None),
+            Captured::TextValues { count } => (Piece::Parameter(0), 1..count + 1, Some(Handle::Unnamed)),
         };
-        let places: Vec<usize> = (0..bound).collect();
+        let places: Vec<usize> = bound.collect();
         let occurrences = places.clone();
         let (pieces, sources) = (vec![piece], Vec::new());
         Self { pieces, sources, places, occurrences, bound: true, dialect, handle }

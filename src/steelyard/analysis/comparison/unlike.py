@@ -34,7 +34,7 @@ FACTS = (
 )
 
 # where files lie; their texts are compared, and the content of data by its checksum
-_PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory"))
+_PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory", "capture"))
 # scopes of factors that change the work or its data
 _OF_WORK = ("client", "schema")
 _LOAD_POINTS = ("clients", "transactions")

@@ -49,6 +49,7 @@ FOUND = {
     "new-orders": "new orders per second",
     "no-rows": "a statement finds no row under any option",
     "not-compared": "an option or a metric could not be compared, and why",
+    "same-runs": "one bundle is a copy of the other",
     "not-interleaved": "runs of two bundles were not interleaved",
     "outlier": "a run is far from the others of its option, and from the others of its block",
     "pace-differs": "options work at different paces: costs and latencies reflect the pace as well",

@@ -217,7 +217,7 @@ _OF_USED_RUNS = "select {0}.* from {0} semi join used_runs using (run) order by 
 
 VIEWS = {
     "readings": _READINGS,
-    "runs": "select run, option, block, slot, seconds from used_runs order by run",
+    "runs": "select run, option, block, slot, started_at, seconds from used_runs order by run",
     "points": _POINTS,
     "kinds": _KINDS,
     "seconds": _SECONDS,

@@ -59,13 +59,13 @@ def changed_files(head: Mapping[str, Any], files: Mapping[str, Path | str]) -> S
 
 
 def identity_of_data(head: Mapping[str, Any], raw: Mapping[str, Any]) -> Mapping[str, str]:
-    """What tells the data of a study from others, by key of its workload; raw: the study as TOML.
+    """What tells data and capture of a study from others, by key of its workload; raw: the study as TOML.
 
     Of a file the checksum of its content; of a data directory, whose content no bundle knows, its name.
     """
     workload: Mapping[str, Any] = raw.get("workload", {})
     found: dict[str, str] = {}
-    for key in ("data_file", "data_directory"):
+    for key in ("data_file", "data_directory", "capture"):
         if name := workload.get(key):
             facts = _known(head).get(name)
             found[key] = f"SHA-256 {facts['sha256'][:16]}" if facts else str(name)

@@ -6,13 +6,12 @@ MariaDB writes whole seconds, once for all lines of a second. https://mariadb.co
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from steelyard.captures.entry import WHOLE_SECONDS, Entry
+from steelyard.captures.entry import OTHERS, PARTS, WHOLE_SECONDS, Clock, Entry, Records
 from steelyard.captures.tokens import Dialect
 from steelyard.study.errors import InputError
 
@@ -43,20 +42,25 @@ def sniff(head: bytes) -> bool:
     return _SNIFFED.search(head) is not None
 
 
-def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements, those of prepared statements with their values in the text. Raises InputError."""
-    sessions = _Sessions()
+    sessions, clock = _Sessions(), Clock()
     at_us: int | None = None
     for number, (time, session, command, argument) in _records(path, sessions):
+        place = f"{path}:{number}"
         try:
-            at_us = _us(time) if time else at_us
+            at_us = clock.read(_us(time), place) if time else at_us
         except ValueError as error:
-            raise InputError(f"{path}:{number}: no record of a {NAME}: {error}") from None
+            raise InputError(f"{place}: no record of a {NAME}: {error}") from None
         if at_us is None:
-            raise InputError(f"{path}:{number}: no record of a {NAME}: its first line has no time")
+            raise InputError(f"{place}: no record of a {NAME}: its first line has no time")
         name = f"{sessions.start}:{session}"
+        if command == "Connect":
+            records.users.add(argument.partition("@")[0])
         if _is_statement(sessions, name, command, argument):
-            yield Entry(name, at_us, None, argument, database=sessions.database.get(name, ""))
+            yield Entry(name, at_us, None, argument, database=sessions.database.get(name, ""), place=place)
+        else:
+            records.beside[PARTS if command in ("Prepare", "Execute", "Close stmt") else OTHERS] += 1
 
 
 def _is_statement(sessions: _Sessions, name: str, command: str, argument: str) -> bool:
@@ -109,6 +113,9 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def _us(time: str) -> int:
-    form = "%Y-%m-%dT%H:%M:%S.%f" if "T" in time else "%y%m%d %H:%M:%S"
-    moment = datetime.strptime(re.sub(r"(Z|[+-]\d\d:\d\d)$", "", time), form)
+    """MySQL and MariaDB 11 write the zone, others local time."""
+    if "T" in time:
+        moment = datetime.fromisoformat(time).astimezone(UTC).replace(tzinfo=None)
+    else:
+        moment = datetime.strptime(time, "%y%m%d %H:%M:%S")
     return round((moment - _EPOCH).total_seconds() * 1e6)

@@ -6,12 +6,11 @@ https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONF
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steelyard.captures.entry import INCOMPLETE, Entry
+from steelyard.captures.entry import INCOMPLETE, Entry, Records
 from steelyard.captures.formats.postgres_messages import Line, Statements
 from steelyard.captures.tokens import Dialect
 from steelyard.study.errors import InputError
@@ -26,25 +25,25 @@ def sniff(head: bytes) -> bool:
     return head.lstrip().startswith(b'{"timestamp":')
 
 
-def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements. Raises InputError."""
-    statements = Statements(left_out)
+    statements = Statements(records)
     with path.open(encoding="utf-8", errors="surrogateescape") as file:
         for number, text in enumerate(file, start=1):
             if not text.endswith("\n"):
-                left_out[INCOMPLETE] += 1
+                records.leave(INCOMPLETE, f"{path}:{number}")
                 break
             try:
-                yield from statements.take(_line(json.loads(text)))
+                yield from statements.take(_line(json.loads(text), f"{path}:{number}"))
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}:{number}: no record of {NAME}: {error}") from None
     yield from statements.end()
 
 
-def _line(record: Any) -> Line:
+def _line(record: Any, place: str) -> Line:
     """Raises TypeError for a value that is no text, AttributeError for a record that is no object."""
-    names = ("session_id", "timestamp", "error_severity", "message", "detail", "statement", "dbname")
+    names = ("session_id", "timestamp", "error_severity", "message", "detail", "statement", "dbname", "user")
     values = [record.get(name, "") for name in names]
     if not all(isinstance(value, str) for value in values):
         raise TypeError("a text is needed")
-    return Line(*values)
+    return Line(*values, number=record.get("line_num"), place=place)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.captures.entry import Entry, How
+from steelyard.captures.entry import Entry, How, Records
 from steelyard.captures.tokens import Dialect
 from steelyard.workloads.replay.capture_file import read_capture, sessions
 
-_HOW: dict[str, How] = {"text": "text", "parsed-text": "parsed", "values": "values"}
+_HOW: dict[str, How] = {"text": "text", "parsed-text": "parsed", "values": "values", "text-values": "values"}
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,11 @@ class OwnFormat:
         begin = head[:256]
         return begin.startswith(b'{"format":"steelyard capture"') and f'"{self.DIALECT}"'.encode() in begin
 
-    def read(self, path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+    def read(self, path: Path, records: Records) -> Iterator[Entry]:
         """The statements. Raises InputError."""
         header = read_capture(path)
-        left_out.update(header.left_out)
+        for reason, count in header.left_out.items():
+            records.leave(reason, header.first.get(reason, str(path)), count)
         for number, events in enumerate(sessions(path)):
             for at_us, class_, values in events:
                 one = header.classes[class_]

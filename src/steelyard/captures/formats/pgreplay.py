@@ -7,12 +7,12 @@ https://github.com/laurenz/pgreplay, replayfile.c
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from steelyard.captures.entry import INCOMPLETE, NO_VALUES, Entry
+from steelyard.captures.entry import INCOMPLETE, NO_VALUES, OTHERS, PARTS, Entry, Records
 from steelyard.captures.tokens import Dialect
 from steelyard.study.errors import InputError
 
@@ -20,7 +20,7 @@ NAME = "pgreplay's replay file"
 DIALECT: Dialect = "postgresql"
 NOTE = ""
 _CONNECT, _DISCONNECT, _EXECUTE, _PREPARE, _EXECUTE_PREPARED, _CANCEL = range(6)
-_CANCELLED = "cancelled statements"
+_CANCELLED = "requests to cancel a statement"
 _NULL = 0x8000_0000
 _HEAD = struct.Struct(">IIQB")
 # a backend's process and start, as pgreplay numbers sessions, and no text of a log
@@ -40,7 +40,7 @@ def sniff(head: bytes) -> bool:
     return us < 1_000_000 and kind in (_CONNECT, _EXECUTE, _PREPARE) and 0 < length < _LONGEST_BYTES
 
 
-def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements. Raises InputError."""
     prepared: dict[tuple[int, str], str] = {}
     database: dict[int, str] = {}
@@ -48,24 +48,24 @@ def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
         while True:
             at = file.tell()
             try:
-                yield from _record(file, prepared, database, left_out)
+                yield from _record(file, prepared, database, records)
             except _Truncated:
                 if file.tell() > at:
-                    left_out[INCOMPLETE] += 1
+                    records.leave(INCOMPLETE, f"{path}: byte {at}")
                 return
             except (ValueError, UnicodeDecodeError) as error:
                 raise InputError(f"{path}: no record of {NAME} at byte {at}: {error}") from None
 
 
 def _record(
-    file: BinaryIO, prepared: dict[tuple[int, str], str], database: dict[int, str], left_out: Counter[str]
+    file: BinaryIO, prepared: dict[tuple[int, str], str], database: dict[int, str], records: Records
 ) -> Iterator[Entry]:
     seconds, us, session, kind = _HEAD.unpack(_bytes(file, _HEAD.size))
-    at_us = seconds * 1_000_000 + us
+    at_us, place = seconds * 1_000_000 + us, f"{file.name}: byte {file.tell() - _HEAD.size}"
     entry: Entry | None = None
     name = database.get(session, "")
     if kind == _CONNECT:
-        _text(file)
+        records.users.add(_text(file) or "")
         database[session] = _text(file) or ""
     elif kind == _EXECUTE:
         entry = Entry(f"{session:x}", at_us, None, _text(file) or "", database=name)
@@ -77,18 +77,20 @@ def _record(
         (count,) = struct.unpack(">H", _bytes(file, 2))
         values = tuple(_text(file) for _ in range(count))
         if sql is None:
-            left_out[NO_VALUES] += 1
+            records.leave(NO_VALUES, place)
         else:
             how = "values" if values else "parsed"
             entry = Entry(f"{session:x}", at_us, None, sql, how, values, database=name)
     elif kind == _CANCEL:
-        left_out[_CANCELLED] += 1
+        records.beside[_CANCELLED] += 1
     elif kind != _DISCONNECT:
         raise ValueError(f"type {kind}")
     if _bytes(file, 1) != b"\n":
         raise ValueError("no line feed at its end")
     if entry is not None:
-        yield entry
+        yield replace(entry, place=place)
+    elif kind in (_CONNECT, _DISCONNECT, _PREPARE):
+        records.beside[PARTS if kind == _PREPARE else OTHERS] += 1
 
 
 def _bytes(file: BinaryIO, count: int) -> bytes:

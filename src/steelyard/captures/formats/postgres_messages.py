@@ -8,26 +8,52 @@ https://www.postgresql.org/docs/current/runtime-config-logging.html
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from steelyard.captures.entry import CUT, FAILED, FETCHED, NO_VALUES, Entry
+from steelyard.captures.entry import (
+    CALLED,
+    CUT,
+    CUT_VALUES,
+    FAILED,
+    FETCHED,
+    NO_VALUES,
+    OTHERS,
+    PARTS,
+    UNREADABLE,
+    Clock,
+    Entry,
+    Records,
+)
 
+# a name may have a colon, and no space behind it
 _MESSAGE = re.compile(
-    r"(?:duration: (?P<ms>\d{1,12}(?:\.\d+)?) ms)?(?:  )?"
-    r"(?:(?P<what>statement|parse|bind|execute)(?: (?P<fetch>fetch from )?(?P<name>[^:]*))?: (?P<sql>.*))?",
+    r"(?:duration: (?P<ms>\d{1,12}(?:\.\d+)?) ms)?(?:  )?(?P<call>fastpath function call: .*)?"
+    r"(?:(?P<what>statement|parse|bind|execute)(?: (?P<fetch>fetch from )?.*?)?: (?P<sql>.*))?",
     re.DOTALL,
 )
+# of a statement, in any language
+_TIMED = re.compile(r"\D{1,40}\d+[.,]\d{3} ms\b")
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)')(?:, |$)")
 _EPOCH = datetime(2000, 1, 1)
 _ERRORS = ("ERROR", "FATAL", "PANIC")
+_SEVERITIES = (*_ERRORS, "LOG", "WARNING", "NOTICE", "INFO", *(f"DEBUG{n}" for n in range(1, 6)), "DEBUG")
+# hours from UTC, of zones with a summer time: the names of others are numbers, or never change
+_ZONES_H = re.findall(
+    r"(\w+) (\S+)",
+    "UTC 0 GMT 0 WET 0 WEST 1 BST 1 IST 1 IDT 2 CET 1 CEST 2 EET 2 EEST 3 NST -3.5 NDT -2.5 AST -4 ADT -3"
+    " EST -5 EDT -4 CST -6 CDT -5 MST -7 MDT -6 PST -8 PDT -7 AKST -9 AKDT -8 HST -10 HDT -9 ACST 9.5"
+    " ACDT 10.5 AEST 10 AEDT 11 NZST 12 NZDT 13",
+)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One record of a log. at: as written; query: of a record on an error, the statement."""
+    """One record of a log.
+
+    at: as written; query: of a record on an error, the statement; number: in its session.
+    """
 
     session: str
     at: str
@@ -35,33 +61,44 @@ class Line:
     message: str
     detail: str
     query: str
-    database: str = ""
+    database: str
+    user: str
+    number: int | None
+    place: str
 
 
 class Statements:
     """Entries from the lines of a log. A statement's begin waits for the session's next line."""
 
-    def __init__(self, left_out: Counter[str]) -> None:
-        self._left_out = left_out
+    def __init__(self, records: Records) -> None:
+        self._records = records
         self._begun: dict[str, Entry] = {}
+        self._clock = Clock()
+        self._zones: dict[str, float | None] = {}
 
     def take(self, line: Line) -> Iterator[Entry]:
-        """What a line completes. Raises ValueError for a time that is none."""
+        """What a line completes. Raises ValueError for a time that is none, InputError."""
+        at_us = self._clock.read(self._us(line.at), line.place)
+        found = _MESSAGE.fullmatch(line.message) if line.severity == "LOG" else None
         if line.severity in _ERRORS:
-            yield from self._error(line)
-        elif line.severity == "LOG" and (found := _MESSAGE.fullmatch(line.message)):
-            at_us, took_us = _us(line.at), round(float(found["ms"] or 0) * 1e3)
-            if found["what"] in ("statement", "execute"):
-                yield from self._ended(line.session)
-                entry = self._entry(line, found)
-                if entry is None:
-                    return
-                if found["ms"]:
-                    yield replace(entry, begin_us=at_us - took_us, took_us=took_us)
-                else:
-                    self._begun[line.session] = replace(entry, begin_us=at_us)
-            elif found["what"] is None and found["ms"] and line.session in self._begun:
-                yield replace(self._begun.pop(line.session), took_us=took_us)
+            yield from self._error(line, at_us)
+        elif found is None and (line.severity not in _SEVERITIES or _TIMED.match(line.message)):
+            self._records.leave(UNREADABLE, line.place)
+        elif found is None:
+            self._records.beside[OTHERS] += 1
+        elif found["call"] or found["fetch"]:
+            self._records.leave(CALLED if found["call"] else FETCHED, line.place)
+        elif found["what"] in ("statement", "execute"):
+            yield from self._ended(line.session)
+            entry, took_us = self._entry(line, found), round(float(found["ms"] or 0) * 1e3)
+            if found["ms"]:
+                yield replace(entry, begin_us=at_us - took_us, took_us=took_us)
+            else:
+                self._begun[line.session] = replace(entry, begin_us=at_us)
+        else:
+            self._records.beside[PARTS] += 1
+            if found["what"] is None and found["ms"] and (begun := self._begun.pop(line.session, None)):
+                yield replace(begun, took_us=round(float(found["ms"]) * 1e3))
 
     def end(self) -> Iterator[Entry]:
         """Those that no later line has completed."""
@@ -72,27 +109,65 @@ class Statements:
         if entry := self._begun.pop(session, None):
             yield entry
 
-    def _entry(self, line: Line, found: re.Match[str]) -> Entry | None:
-        if found["fetch"]:
-            self._left_out[FETCHED] += 1
-            return None
-        sql = found["sql"]
+    def _entry(self, line: Line, found: re.Match[str]) -> Entry:
+        self._records.users.add(line.user)
+        entry = Entry(
+            line.session, 0, None, found["sql"], database=line.database, place=line.place, line=line.number
+        )
         if found["what"] == "statement":
-            return Entry(line.session, 0, None, sql, database=line.database)
+            return entry
         values = _values(line.detail)
         if values is None:
-            flaw = NO_VALUES if re.search(r"\$\d", sql) else ""
-            return Entry(line.session, 0, None, sql, "parsed", flaw=flaw, database=line.database)
-        # log_parameter_max_length ends a value that it cuts like this
-        flaw = CUT if any(value and value.endswith("...") for value in values) else ""
-        return Entry(line.session, 0, None, sql, "values", values, flaw, line.database)
+            return replace(entry, how="parsed", flaw=NO_VALUES if re.search(r"\$\d", entry.sql) else "")
+        flaw = "" if values != ("...",) else CUT
+        for value in filter(None, values):
+            size = len(value.encode(errors="surrogateescape"))
+            # so ends a value that log_parameter_max_length cuts: all of them are of one length then
+            if value.endswith("..."):
+                flaw = flaw or CUT_VALUES
+                self._records.dotted_bytes.add(size)
+            else:
+                self._records.longest_bytes = max(size, self._records.longest_bytes)
+        return replace(entry, how="values", values=values, flaw=flaw)
 
-    def _error(self, line: Line) -> Iterator[Entry]:
-        begun = self._begun.pop(line.session, None)
-        if begun is not None:
+    def _error(self, line: Line, at_us: int) -> Iterator[Entry]:
+        if begun := self._begun.pop(line.session, None):
+            self._records.beside[PARTS] += 1
             yield replace(begun, flaw=FAILED)
-        elif line.query:
-            yield Entry(line.session, _us(line.at), None, line.query, flaw=FAILED, database=line.database)
+        # without its text (log_min_error_statement) it still ends its transaction
+        elif line.query or line.severity == "ERROR":
+            yield Entry(
+                line.session,
+                at_us,
+                None,
+                line.query,
+                flaw=FAILED,
+                database=line.database,
+                place=line.place,
+                line=line.number,
+            )
+        else:
+            self._records.beside[OTHERS] += 1
+
+    def _us(self, at: str) -> int:
+        """Of `2026-11-22 10:00:00.123 UTC`, in UTC; a name that is not known never changes."""
+        day, time, *rest = at.split(" ")
+        zone = "".join(rest)
+        if zone not in self._zones:
+            self._zones[zone] = _hours(zone)
+            if None in self._zones.values() and len(self._zones) > 1:
+                raise ValueError(
+                    f"the zones {' and '.join(self._zones)}: set log_timezone = 'UTC', or cut the log"
+                )
+        moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=None) - _EPOCH
+        return round((moment.total_seconds() - 3600 * (self._zones[zone] or 0)) * 1e6)
+
+
+def _hours(zone: str) -> float | None:
+    """From UTC, of a name or of `+0530`; None: not known."""
+    if found := re.fullmatch(r"([+-]\d\d)(?::?(\d\d))?", zone):
+        return int(found[1]) + int(found[1][0] + (found[2] or "0")) / 60
+    return {name: float(hours) for name, hours in _ZONES_H}.get(zone)
 
 
 def _values(detail: str) -> tuple[str | None, ...] | None:
@@ -107,9 +182,3 @@ def _values(detail: str) -> tuple[str | None, ...] | None:
         at = found.end()
     # a detail that cannot be read to its end counts as cut
     return tuple(values) if at == len(text) else ("...",)
-
-
-def _us(at: str) -> int:
-    """Of `2026-11-22 10:00:00.123 UTC`; the zone, the same in a whole log, is left aside."""
-    moment = datetime.fromisoformat(" ".join(at.split(" ")[:2]))
-    return round((moment.replace(tzinfo=None) - _EPOCH).total_seconds() * 1e6)

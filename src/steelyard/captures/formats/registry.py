@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +25,8 @@ FORMATS = cast(
     ),
 )
 _HEAD_BYTES = 64 << 10
+# lines of PostgreSQL's log_destination = 'stderr', with any log_line_prefix
+_LINES = re.compile(rb"^[^\n]{1,200}?\b(?:LOG|ERROR|FATAL|STATEMENT|DETAIL):  ", re.MULTILINE)
 
 
 def format_of(path: Path) -> Format:
@@ -36,5 +39,10 @@ def format_of(path: Path) -> Format:
     for one in FORMATS:
         if one.sniff(head):
             return one
+    if _LINES.search(head):
+        raise InputError(
+            f"{path}: a log of log_destination = 'stderr', whose lines do not name their sessions in one way",
+            "log_destination = 'csvlog' or 'jsonlog' (also of RDS), and log_min_duration_statement = 0",
+        )
     known = ", ".join(dict.fromkeys(one.NAME for one in FORMATS))
     raise InputError(f"{path}: no captured traffic that is known", f"known: {known}")

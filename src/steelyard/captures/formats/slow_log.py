@@ -6,19 +6,22 @@ A statement began at its timestamp, in whole seconds. https://mariadb.com/kb/en/
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from steelyard.captures.entry import INCOMPLETE, WHOLE_SECONDS, Entry
+from steelyard.captures.entry import FAILED, INCOMPLETE, OTHERS, WHOLE_SECONDS, Clock, Entry, Records
 from steelyard.captures.tokens import Dialect
 from steelyard.study.errors import InputError
 
 NAME = "slow log of MariaDB"
 DIALECT: Dialect = "mysql"
 NOTE = WHOLE_SECONDS
-_HEAD = re.compile(r"# User@Host: ")
-_THREAD = re.compile(r"(?:# Thread_id: (\d+)(?:  Schema: (\S*))?|.* Id:\s+(\d+)\s*$)")
+_HEAD = re.compile(r"# User@Host: ([^\[]*)")
+# of MariaDB; of MySQL; and what Percona's server and MySQL with log_slow_extra add
+_THREAD = re.compile(r"# Thread_id: (\d+)|# User@Host: .* Id:\s+(\d+)\s*$", re.MULTILINE)
+_SCHEMA = re.compile(r"^#.* Schema: (\S*)  |^use `?([^`\n]*?)`?;$", re.MULTILINE)
+_FAILED = re.compile(r"^#.* (?:(?:Last_)?errno|Killed): [1-9]", re.MULTILINE | re.IGNORECASE)
 _TOOK = re.compile(r"# Query_time: (\d{1,10}(?:\.\d+)?)\s")
 _STAMP = re.compile(r"SET timestamp=(\d{1,10}(?:\.\d+)?);\s*")
 _START = re.compile(r".*, Version: .* started with:\s*")
@@ -30,21 +33,28 @@ def sniff(head: bytes) -> bool:
     return re.search(rb"^# User@Host: ", head, re.MULTILINE) is not None
 
 
-def read(path: Path, left_out: Counter[str]) -> Iterator[Entry]:
+def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements. Raises InputError."""
-    start = 0
+    start, clock, database = 0, Clock(), ""
     for number, lines, whole in _records(path):
+        place = f"{path}:{number}"
         if not lines[0].startswith("#"):
             # the header of a server's start
             start += any(_START.fullmatch(line) for line in lines)
             continue
-        entry = _entry(lines, start)
+        entry = _entry(lines, start, database)
         if entry is None and not whole:
-            left_out[INCOMPLETE] += 1
+            records.leave(INCOMPLETE, place)
         elif entry is None:
-            raise InputError(f"{path}:{number}: no record of a {NAME}")
-        elif entry.sql and not entry.sql.startswith("# administrator command"):
-            yield entry
+            raise InputError(f"{place}: no record of a {NAME}")
+        else:
+            clock.read(entry.begin_us + (entry.took_us or 0), place)
+            database = entry.database
+            if not entry.sql or entry.sql.startswith("# administrator command"):
+                records.beside[OTHERS] += 1
+            else:
+                records.users.update(_HEAD.findall(lines[0]))
+                yield replace(entry, place=place)
         start += any(_START.fullmatch(line) for line in lines)
 
 
@@ -64,21 +74,23 @@ def _records(path: Path) -> Iterator[tuple[int, list[str], bool]]:
         yield begin, lines, False
 
 
-def _entry(lines: Sequence[str], start: int) -> Entry | None:
-    """None: no whole record."""
-    thread, database, took_us, stamp_us = "", "", None, None
-    for at, line in enumerate(lines):
-        if found := _STAMP.fullmatch(line):
-            stamp_us = round(float(found[1]) * _SECOND_US)
-            sql = "".join(lines[at + 1 :])
-            break
-        if found := _THREAD.match(line):
-            thread, database = found[1] or found[3], found[2] or ""
-        if found := _TOOK.match(line):
-            took_us = round(float(found[1]) * _SECOND_US)
-    else:
+def _entry(lines: Sequence[str], start: int, database: str) -> Entry | None:
+    """None: no whole record. database: of the record before, which MySQL does not repeat."""
+    at, stamp = next(
+        ((at, found) for at, line in enumerate(lines) if (found := _STAMP.fullmatch(line))), (0, None)
+    )
+    head = "".join(lines[:at])
+    thread, took = _THREAD.search(head), _TOOK.search(head)
+    sql = re.split(r"\n\S*, Version: .* started with:\n", "".join(lines[at + 1 :]))[0].rstrip()
+    if stamp is None or thread is None or took is None or not sql.endswith(";"):
         return None
-    sql = re.split(r"\n\S*, Version: .* started with:\n", sql)[0].rstrip()
-    if not thread or took_us is None or not sql.endswith(";"):
-        return None
-    return Entry(f"{start}:{thread}", stamp_us, took_us, sql[:-1], database=database)
+    for found in _SCHEMA.finditer(head):
+        database = found[2] if found[1] is None else found[1]
+    return Entry(
+        f"{start}:{thread[1] or thread[2]}",
+        round(float(stamp[1]) * _SECOND_US),
+        round(float(took[1]) * _SECOND_US),
+        sql[:-1],
+        flaw=FAILED if _FAILED.search(head) else "",
+        database=database,
+    )

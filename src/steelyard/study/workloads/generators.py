@@ -67,7 +67,7 @@ class Text(Strict):
 
 
 class Choice(Strict):
-    """One of these values, uniformly distributed."""
+    """One of these values; one that stands there twice comes twice as often."""
 
     kind: Literal["choice"]
     values: list[Setting] = Field(min_length=1)

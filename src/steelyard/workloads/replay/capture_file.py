@@ -25,13 +25,13 @@ class CapturedClass(Strict):
     """Statements that differ in their values alone.
 
     sql: without values; as it was sent where takes is `values`. takes: what an event gives: its text as a
-    simple query, its text to be parsed, or its bound values, so many. captured_us: of all executions where
-    the log says it.
+    simple query, its text to be parsed, its bound values, or its text and bound values. count: of values, the
+    most. captured_us: of all executions where the log says it.
     """
 
     name: str
     sql: str
-    takes: Literal["text", "parsed-text", "values"]
+    takes: Literal["text", "parsed-text", "values", "text-values"]
     count: int = Field(default=0, ge=0, le=65_535)
     executions: int = Field(ge=0)
     captured_us: int = Field(ge=0)
@@ -41,7 +41,8 @@ class Capture(Strict):
     """The header. sessions: begin in us, offset from the header's end and length in bytes of each.
 
     clients: the largest number of sessions at one time. left_out, notes: counts by what they count, of
-    statements that are not in the capture, and of those whose replay differs from what was captured.
+    statements that are not in the capture, and of those whose replay differs from what was captured. first:
+    the place of the first that is left out; beside: counts of records that are no statement.
     """
 
     format: Literal["steelyard capture"] = "steelyard capture"
@@ -54,6 +55,8 @@ class Capture(Strict):
     events: int = Field(ge=1)
     classes: list[CapturedClass] = Field(min_length=1)
     left_out: dict[str, int]
+    first: dict[str, str] = Field(default_factory=dict[str, str])
+    beside: dict[str, int] = Field(default_factory=dict[str, int])
     notes: dict[str, int]
     sessions: list[tuple[int, int, int]] = Field(min_length=1)
 

@@ -31,5 +31,5 @@ def replay(workload: ReplayWorkload) -> Work:
 
 
 def _takes(one: CapturedClass) -> dict[str, str | int]:
-    count = {"count": one.count} if one.takes == "values" else {}
+    count = {"count": one.count} if one.takes in ("values", "text-values") else {}
     return {"takes": one.takes, **count}

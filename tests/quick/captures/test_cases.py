@@ -1,0 +1,240 @@
+"""Logs in the shape of public reports, which were once replayed wrong; each with its right result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from postgres_logs import as_csv, record
+
+from steelyard.captures.entry import CALLED, FAILED, INCOMPLETE, Records
+from steelyard.captures.formats.registry import format_of
+from steelyard.captures.mix import write_mix
+from steelyard.captures.write import capture
+from steelyard.study.errors import InputError
+from steelyard.study.load_study import read_study
+from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.workloads.replay.capture_file import Capture, sessions
+
+CASES = Path(__file__).parent / "cases"
+
+
+def captured(folder: Path, *names: str, database: str = "") -> tuple[Capture, list[str]]:
+    """The header, and what is executed: texts, and values of classes that bind them."""
+    file = folder / "load.capture"
+    header = capture([CASES / name for name in names], file, database)
+    said = [
+        (values[0] or "") if header.classes[number].takes != "values" else header.classes[number].sql
+        for one in sessions(file)
+        for _, number, values in one
+    ]
+    assert len(said) == header.events == sum(one.executions for one in header.classes)
+    return header, said
+
+
+def log(folder: Path, records: list[dict[str, str]], name: str = "log.csv") -> Path:
+    (folder / name).write_text(as_csv(records), encoding="utf-8")
+    return folder / name
+
+
+WHOLE = [("and-chain.csv", 8), ("autocommit-toggle.log", 32), ("ddl-commits.log", 23), ("dots.csv", 5)]
+
+
+@pytest.mark.parametrize(("name", "count"), WHOLE)
+def test_nothing_is_left_out_of_these(tmp_path: Path, name: str, count: int) -> None:
+    header, said = captured(tmp_path, name)
+    assert (len(said), header.left_out) == (count, {})
+
+
+def test_rolled_back_work_stays_rolled_back(tmp_path: Path) -> None:
+    _, said = captured(tmp_path, "rollback-deallocate.csv")
+    assert [text.lower() for text in said[:3]] == [
+        "begin",
+        "update account set balance = 0 where id = 1",
+        "rollback",
+    ]
+    assert [text.lower() for text in said[3:]] == [
+        "begin",
+        "select balance from account where id = 2",
+        "commit",
+    ]
+
+
+def test_an_error_without_its_text_undoes_its_transaction(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no statement to execute") as refused:
+        captured(tmp_path, "error-without-text.csv")
+    assert FAILED in refused.value.hint
+
+
+def test_a_name_with_a_colon_is_a_name(tmp_path: Path) -> None:
+    header, said = captured(tmp_path, "colon-name.csv")
+    assert (len(said), len(header.classes)) == (4, 3)
+
+
+def test_calls_of_the_fast_path_are_counted(tmp_path: Path) -> None:
+    header, said = captured(tmp_path, "fastpath.csv")
+    assert (said, header.left_out) == (["select 1"], {CALLED: 1})
+    assert header.first[CALLED] == f"{CASES / 'fastpath.csv'}:1"
+
+
+def test_messages_in_another_language_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"french\.csv:1: a record that is not understood") as refused:
+        captured(tmp_path, "french.csv")
+    assert "lc_messages = 'C'" in refused.value.hint
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_the_hour_of_the_clock_is_no_pause(tmp_path: Path, back: bool) -> None:
+    text = (CASES / "clock-change.csv").read_text(encoding="utf-8")
+    if not back:
+        # in spring: 01:59 CET, then 03:00 CEST
+        text = re.sub(r" 02:(5\d):(\S+) CEST", r" 01:\1:\2 CET", text)
+        text = re.sub(r" 02:(0\d):(\S+) CET", r" 03:\1:\2 CEST", text)
+    (tmp_path / "log.csv").write_text(text, encoding="utf-8")
+    header = capture([tmp_path / "log.csv"], tmp_path / "c")
+    assert round(header.duration_s) == 300
+    assert [one[0][2] for one in sessions(tmp_path / "c")] == [[f"select {n}"] for n in range(6)]
+
+
+def test_times_that_go_back_are_named(tmp_path: Path) -> None:
+    line = "duration: 1 ms  statement: select {}"
+    records = [record(n, line.format(n)) for n in (200, 10, 11)]
+    with pytest.raises(InputError, match=r"log\.csv:2: the times go back by 190 s"):
+        capture([log(tmp_path, records)], tmp_path / "c")
+    local = "261025  2:{}:00\t     3 Query\tselect 1\n"
+    (tmp_path / "general.log").write_text(local.format(59) + local.format("00"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"general\.log:2: the times go back by 3540 s"):
+        capture([tmp_path / "general.log"], tmp_path / "c")
+
+
+@pytest.mark.parametrize("names", [("day-Mon.csv", "day-Sun.csv"), ("day-Sun.csv", "day-Mon.csv")])
+def test_files_are_taken_in_the_order_of_their_times(tmp_path: Path, names: tuple[str, str]) -> None:
+    header, said = captured(tmp_path, *names)
+    assert (said[0].lower(), said[-1].lower(), header.left_out) == ("select 7", "commit", {})
+
+
+@pytest.mark.parametrize("other", ["twice.json", "twice.csv"])
+def test_the_same_lines_count_once(tmp_path: Path, other: str) -> None:
+    header, said = captured(tmp_path, "twice.csv", other)
+    assert said == [f"insert into item values ({n})" for n in range(5)]
+    assert list(header.left_out.values()) in ([5], [])
+
+
+def test_the_same_general_log_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.log").write_bytes((CASES / "ddl-commits.log").read_bytes())
+    with pytest.raises(InputError, match="has the records of"):
+        captured(tmp_path, "ddl-commits.log", str(tmp_path / "b.log"))
+
+
+def test_percona_names_databases_and_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"shop \(3\), stock \(2\)"):
+        captured(tmp_path, "slow-two-databases.log")
+    header, said = captured(tmp_path, "slow-two-databases.log", database="shop")
+    assert len(said) == 2 and header.left_out[FAILED] == 1
+
+
+def traced(executions: int, lengths: int) -> list[dict[str, str]]:
+    """A statement whose texts differ in a trace id, and in the length of a list."""
+    found: list[dict[str, str]] = []
+    for n in range(executions):
+        size = n % lengths + 1
+        items = ", ".join(f"${at + 1}" for at in range(size))
+        sql = f"select balance from account where id in ({items}) /*traceparent='00-{n:032x}-01'*/"
+        detail = "Parameters: " + ", ".join(f"${at + 1} = '{at}'" for at in range(size))
+        found.append(record(n / 1000, f"duration: 1.000 ms  execute <unnamed>: {sql}", detail=detail))
+    return found
+
+
+def test_comments_and_lengths_of_lists_make_no_classes_and_each_text_is_sent(tmp_path: Path) -> None:
+    header = capture([log(tmp_path, traced(300, 40))], tmp_path / "c")
+    (one,) = header.classes
+    assert (one.name, one.takes, one.count, one.executions) == (
+        "select balance from account where id in (?)", "text-values", 40, 300,
+    )  # fmt: skip
+    sent = [values for session in sessions(tmp_path / "c") for _, _, values in session]
+    assert len({values[0] for values in sent}) == 300
+    assert [len(values) - 1 for values in sent] == [n % 40 + 1 for n in range(300)]
+
+
+def test_classes_in_memory_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.captures.classes._TEXTS_MAX", 5)
+    records = [record(n, f"duration: 1 ms  statement: select {'a' * n} from t") for n in range(1, 21)]
+    header = capture([log(tmp_path, records)], tmp_path / "c")
+    assert {one.name: one.executions for one in header.classes}["other statements"] == 15
+    assert header.events == 20
+
+
+def test_each_record_is_a_statement_or_counted(tmp_path: Path) -> None:
+    messages = [
+        "duration: 1 ms  parse <unnamed>: select $1", "duration: 1 ms  bind <unnamed>: select $1",
+        "duration: 1 ms  execute <unnamed>: select 1", "statement: select 2", "duration: 2 ms",
+        "connection authorized: user=app", "duration: 1 ms  execute fetch from a/C_1: select 1",
+        "automatic vacuum of table \"t\": index scans: 0, elapsed: 0.100 ms", "checkpoint starting: time",
+    ]  # fmt: skip
+    records = [record(n, message) for n, message in enumerate(messages)]
+    records.append(record(20, "duplicate key", error_severity="ERROR", statement="insert into t values (1)"))
+    records.append(record(21, "terminating connection", error_severity="FATAL"))
+    file = log(tmp_path, records)
+    found = Records()
+    entries = list(format_of(file).read(file, found))
+    assert len(entries) + found.left_out.total() + found.beside.total() == len(records)
+    assert found.beside.total() == 3 + 4 and found.left_out.total() == 1
+    for name in ("autocommit-toggle.log", "slow-two-databases.log", "ddl-commits.log"):
+        text = (CASES / name).read_text(encoding="utf-8")
+        found = Records()
+        count = len(list(format_of(CASES / name).read(CASES / name, found)))
+        heads = re.findall(r"^# User@Host|^(?:\d{6} [ \d:]{8})?\t+ +\d+ ", text, re.MULTILINE)
+        assert count + found.left_out.total() + found.beside.total() == len(heads)
+
+
+def test_a_log_of_stderr_is_refused_with_the_setting(tmp_path: Path) -> None:
+    file = tmp_path / "postgresql.log.2026-11-22-10"
+    file.write_text(
+        "2026-11-22 10:00:00 UTC:192.0.2.1(5432):app@shop:[4711]:LOG:  duration: 1.000 ms  statement: x\n"
+    )
+    with pytest.raises(InputError, match="stderr") as refused:
+        format_of(file)
+    assert "log_destination = 'csvlog'" in refused.value.hint
+
+
+def test_users_of_a_log_are_said(tmp_path: Path) -> None:
+    text = log(tmp_path, [record(n, f"duration: 1 ms  statement: select {n}") for n in range(2)]).read_text()
+    rows = list(csv.reader(io.StringIO(text)))
+    rows[1][1] = "reports"
+    with (tmp_path / "log.csv").open("w", newline="") as out:
+        csv.writer(out).writerows(rows)
+    header = capture([tmp_path / "log.csv"], tmp_path / "c")
+    assert [count for note, count in header.notes.items() if note.startswith("users")] == [2]
+
+
+def test_a_mix_draws_values_as_often_as_the_log_has_them(tmp_path: Path) -> None:
+    sql = "duration: 1 ms  execute <unnamed>: select balance from account where id = $1"
+    values = [1] * 380 + list(range(1000, 1020))
+    records = [record(n / 100, sql, detail=f"Parameters: $1 = '{value}'") for n, value in enumerate(values)]
+    write_mix([CASES / "mix-skew.csv", log(tmp_path, records)], tmp_path / "out", None)
+    workload = read_study(tmp_path / "out" / "study.toml")[0].workload
+    assert isinstance(workload, StatementWorkload)
+    drawn = Counter(workload.statements["q1"].parameters["p1"].model_dump()["values"])
+    assert drawn["1"] / drawn.total() == 0.95
+
+
+def test_a_mix_takes_one_database_and_no_statement_twice(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        "datname,toplevel,query,calls\nshop,t,select 1,10\nbank,t,select 1,90\nshop,f,select 2,5\n"
+    )
+    with pytest.raises(InputError, match=r"shop \(10 calls\), bank \(90 calls\)"):
+        write_mix([tmp_path / "s.csv"], tmp_path / "out", None)
+    said = write_mix([tmp_path / "s.csv"], tmp_path / "out", None, "shop")
+    assert any("left out: 1 statements within functions" in line for line in said)
+    assert read_study(tmp_path / "out" / "study.toml")[0].workload.model_dump()["statements"].keys() == {"q1"}
+
+
+def test_a_record_that_is_cut_is_counted_with_its_place(tmp_path: Path) -> None:
+    file = log(tmp_path, [record(n, f"duration: 1 ms  statement: select {n}") for n in range(3)])
+    file.write_text(file.read_text()[:-20])
+    header = capture([file], tmp_path / "c")
+    assert (header.left_out, header.first) == ({INCOMPLETE: 1}, {INCOMPLETE: f"{file}:3"})
