@@ -130,7 +130,8 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks histograms model packed samples
+        cells clocks histograms limits model samples
+        packed
         source
         report schedule
         captures columns events lines placed tables

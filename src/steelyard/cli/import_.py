@@ -22,6 +22,16 @@ from steelyard.cli.completion import PATH, recordings
     "--by-folder", "folders", is_flag=True, help="The folder of a file is its option: OPTION/block-1/FILE."
 )
 @click.option(
+    "--format", "format_", metavar="NAME", help="Format of the files, where their beginning does not tell."
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Longest time of the import.",
+)
+@click.option(
     "-o",
     "--to",
     type=PATH,
@@ -36,6 +46,8 @@ def command(
     files: tuple[str, ...],
     options: tuple[str, ...],
     folders: bool,
+    format_: str | None,
+    minutes: float,
     to: Path | None,
     dry_run: bool,
     listed: bool,
@@ -59,7 +71,8 @@ def command(
     from steelyard.report.terminal.progress import reading
     from steelyard.workflow.complaint import say
 
-    given = [value for value in click.get_current_context().params.values() if value]
+    params = click.get_current_context().params
+    given = [name for name, value in params.items() if value and name != "minutes"]
     if (listed or example or example_table) and len(given) > 1:
         raise click.UsageError("--list, --example and --example-table print a text: give one of them alone")
     if example or example_table:
@@ -71,8 +84,8 @@ def command(
         return
     name = to.name.removesuffix(".bundle") if to else ""
     with reading() as progress:
-        found = import_files(files, options, folders, progress, name)
-    for line in lines_of_import(found):
+        found = import_files(files, options, folders, progress, name, format_ or "", minutes)
+    for line in lines_of_import(found, every_line=dry_run):
         click.echo(line) if dry_run else say(line)
     path = to or Path(f"{found.name}.bundle")
     if dry_run:

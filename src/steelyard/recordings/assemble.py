@@ -16,6 +16,7 @@ from steelyard.recordings.merge import merged
 from steelyard.recordings.notices import add_notices
 from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.report import Figure, Report
+from steelyard.recordings.samples import Series
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
 from steelyard.recordings.tables_of_run import tables_of_run
@@ -25,6 +26,8 @@ _NO_CLIENTS = {"client": "server", "clients": "servers"}
 # what a recording without counted work is about, the first that all runs have
 _MAIN = ("throughput", "nopm", "bops", "tpmc", "tps_of_progress")
 _FIGURES_MAX = 60
+# of a metric, by the end of its name
+_UNITS = {"_percent": "%", "_per_s": "1/s", "_ms": "ms", "_ns": "ns"}
 _CHARTS_MAX = 8
 # several tools show the CPUs of one machine: the first of these is drawn
 _CPU_TOOLS = ("system/mpstat", "system/vmstat", "system/sar", "system/iostat")
@@ -41,6 +44,7 @@ def assembled(
         for run in runs
     ]
     add_notices(pooled, unread)
+    _add_means(pooled)
     if schedule.source:
         for run in pooled:
             run.reports[0].notices.append(("recording", f"a recording: {schedule.source}"))
@@ -74,6 +78,24 @@ def _best(reports: Sequence[Report]) -> Report:
         best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
         best.clients = best.clients or other.clients
     return best
+
+
+def _add_means(runs: Sequence[PlacedRun]) -> None:
+    """Means of readings as figures, where the files have neither work nor figures."""
+    reports = [report for run in runs for report in run.reports]
+    if any(report.work or report.figures for report in reports):
+        return
+    means = [(report, report.samples.means()) for report in reports]
+    largest: dict[Series, float] = {}
+    for _, found in means:
+        for series, value in found.items():
+            largest[series] = max(value, largest.get(series, value))
+    kept = sorted(largest, key=lambda series: (not series[1].endswith("_percent"), -largest[series]))
+    for series in kept[:_FIGURES_MAX]:
+        name = slug(" ".join(series))
+        unit = next((unit for end, unit in _UNITS.items() if series[1].endswith(end)), "")
+        for report, found in means:
+            report.figure(name, found.get(series), unit)
 
 
 def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str]) -> dict[str, Any]:

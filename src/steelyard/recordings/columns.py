@@ -105,6 +105,10 @@ class Columns:
     def __call__(self, source: Source) -> list[Report]:
         """One report. Raises InputError."""
         now = _Readings(self, Report(source.place(source.first)))
+        # a section's title is its command
+        now.since_boot = self.since_boot and not (
+            source.choices.get("since_boot") == "False" or re.search(r"\s-\w*y", source.title)
+        )
         heading: Heading | None = None
         headings: dict[tuple[str, ...], Heading | None] = {}
         comma = source.decimal_comma
@@ -164,6 +168,7 @@ class _Readings:
     busy: dict[str, Mean] = field(default_factory=dict[str, Mean])
     unequal: int = 0
     zone: tzinfo | None = None
+    since_boot: bool = False
 
     def of_banner(self, banner: re.Match[str]) -> None:
         """Takes the machine and its day."""
@@ -234,7 +239,7 @@ class _Readings:
         foots = not any(shares) or abs(sum(shares) - 100) <= _SLACK + len(shares) * step / 2
         self.unequal += not foots
         rows = [(at_s, thing, found, foots) for thing, found in of.items()]
-        if self.tool.since_boot and not self.number:
+        if self.since_boot and not self.number:
             self.first += rows
             return True
         if self.first:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,10 +15,8 @@ from steelyard.recordings.histograms import encoded
 from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, share_read
-from steelyard.study.errors import InputError, brief
 
 Relation = Callable[[Path], str]
-_MEMORY = "300MB"
 _TICK_S = 0.5
 _CLIENTS_MAX = 100_000
 # of a state: why its rows do not count
@@ -47,18 +45,14 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
     epoch), us (latency), client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
     Raises InputError for what DuckDB cannot read.
     """
-    try:
-        with readable(source) as path:
-            _counted(source, report, relation(path), query)
-    except duckdb.Error as error:
-        text = brief(str(error).partition("\n")[0], 200)
-        raise InputError(f"{source.path}: cannot be read: {text}") from None
+    with readable(source) as path, source.deadline.query(source.path) as connection:
+        _counted(source, report, connection, relation(path), query)
 
 
 @contextmanager
 def readable(source: Source) -> Generator[Path]:
     """The file itself; a copy of its lines if it is a section, or cut off, which DuckDB refuses."""
-    if source.inner is None and not is_cut_off(source.path):
+    if source.inner is None and not is_cut_off(source.path, source.deadline):
         yield source.path
         return
     with NamedTemporaryFile("w", prefix="steelyard-import-", suffix=".txt", encoding="utf-8") as copy:
@@ -67,32 +61,32 @@ def readable(source: Source) -> Generator[Path]:
         yield Path(copy.name)
 
 
-def _counted(source: Source, report: Report, relation: str, query: str) -> None:
-    with closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
-        connection.execute("set enable_progress_bar = false")
-        connection.execute("set preserve_insertion_order = false")
-        # by second and by client apart: together they would make a group of nearly every row
-        with _watched(source):
-            connection.execute(
-                f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
-                " as (select end_us // 1000000 as second, client, state, us, end_us,"
-                f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
-                " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
-                " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
-                " grouping(client) = 1 as of_second"
-                " from cut group by grouping sets ((second, state), (client, state, slot_us))"
-            )
-        _seconds(source, report, connection)
-        _rejected(source, connection)
-        _latency(report, connection)
-        _clients(report, connection)
+def _counted(
+    source: Source, report: Report, connection: duckdb.DuckDBPyConnection, relation: str, query: str
+) -> None:
+    connection.execute("set preserve_insertion_order = false")
+    # by second and by client apart: together they would make a group of nearly every row
+    with _watched(source):
+        connection.execute(
+            f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
+            " as (select end_us // 1000000 as second, client, state, us, end_us,"
+            f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
+            " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
+            " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+            " grouping(client) = 1 as of_second"
+            " from cut group by grouping sets ((second, state), (client, state, slot_us))"
+        )
+    _seconds(source, report, connection)
+    _rejected(source, connection)
+    _latency(report, connection)
+    _clients(report, connection)
 
 
 def mean_and_largest(
     source: Source, relation: Relation, value: str, where: str
 ) -> tuple[float | None, float | None]:
     """Of a value, an SQL expression, over the rows for which a condition holds; None where there are none."""
-    with readable(source) as path, closing(duckdb.connect(config={"memory_limit": _MEMORY})) as connection:
+    with readable(source) as path, source.deadline.query(source.path) as connection:
         query = f"select avg({value}), max({value}) from {relation(path)} where {where}"
         return connection.execute(query).fetchone() or (None, None)
 

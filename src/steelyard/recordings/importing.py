@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.recordings import Recording, described, filing
 from steelyard.recordings.assemble import assembled
+from steelyard.recordings.limits import MINUTES, Deadline
 from steelyard.recordings.model import catalogue, not_found
 from steelyard.recordings.placed import Filed, PlacedRun
 from steelyard.recordings.runs import Progress, Unread, runs_of
@@ -32,19 +33,29 @@ class Import:
 
 
 def import_files(
-    arguments: Sequence[str], options: Sequence[str], folders: bool, progress: Progress, name: str = ""
+    arguments: Sequence[str],
+    options: Sequence[str],
+    folders: bool,
+    progress: Progress,
+    name: str = "",
+    format_: str = "",
+    minutes: float = MINUTES,
 ) -> Import:
     """Reads files, folders, a schedule, or a published recording.
 
-    progress: is called with a file and the share of it that was read. Raises InputError.
+    progress: is called with a file and the share of it that was read. format_: of all files; empty: each is
+    recognised. minutes: the longest time of the import. Raises InputError.
     """
+    deadline = Deadline(minutes)
     place = catalogue().get(arguments[0]) or Path(arguments[0]) if len(arguments) == 1 else Path()
     of_toml = place.suffix == ".toml" and not options
     if folders and (of_toml or options):
         said = f"{place} says" if of_toml else "--option says"
         raise InputError(f"--by-folder: {said} which option a file belongs to", "leave one of the two out")
+    if of_toml and format_:
+        raise InputError(f"--format: {place} says which format a file has", "leave one of the two out")
     if of_toml:
-        return _of_toml(place, progress)
+        return _of_toml(place, progress, deadline)
     _check_there(arguments)
     if options:
         if arguments:
@@ -57,13 +68,15 @@ def import_files(
     else:
         files = _one_option(arguments)
     schedule = Schedule(name=_study_name(name or files[0].option))
-    return _of_files(files, schedule, progress)
+    if format_:
+        files = [replace(one, choices={"format": format_}) for one in files]
+    return _of_files(files, schedule, progress, deadline)
 
 
 def write_published(name: str, path: Path) -> Study:
     """Writes a recording of the catalogue, or of a TOML file, as a bundle; its study. Raises InputError."""
     # read before anything is written, so that a wrong table leaves no bundle
-    found = _of_toml(catalogue().get(name) or Path(name), _no_progress)
+    found = _of_toml(catalogue().get(name) or Path(name), _no_progress, Deadline())
     return write_recording(found.recording, path, f"{name}: study")
 
 
@@ -100,7 +113,7 @@ def _study_name(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64] or "recording"
 
 
-def _of_toml(place: Path, progress: Progress) -> Import:
+def _of_toml(place: Path, progress: Progress, deadline: Deadline) -> Import:
     try:
         raw = toml_of(text_of(place), str(place))
     except FileNotFoundError:
@@ -109,24 +122,32 @@ def _of_toml(place: Path, progress: Progress) -> Import:
         return Import(described.read(place), place.stem, (), {})
     schedule = read_schedule(place)
     files = filing.by_schedule(schedule, place.parent)
-    return _of_files(files, schedule, progress, place.parent)
+    return _of_files(files, schedule, progress, deadline, place.parent)
 
 
 def _of_files(
-    files: Sequence[Filed], schedule: Schedule, progress: Progress, folder: Path | None = None
+    files: Sequence[Filed],
+    schedule: Schedule,
+    progress: Progress,
+    deadline: Deadline,
+    folder: Path = Path(),
 ) -> Import:
-    runs, unread = runs_of(files, progress)
+    runs, unread = runs_of(files, progress, deadline)
     names = [one.path for one in files]
     for table in schedule.tables:
-        place = (folder or Path()) / table.file
-        runs += runs_of_table(table, place, unread)
+        place = folder / table.file
+        runs += runs_of_table(table, place, unread, deadline)
         names.append(place)
     if not runs:
         raise InputError("nothing to import: the schedule names no files")
-    hashes = {str(path): _sha256(path) for path in names}
+    hashes = {str(path): _sha256(path, deadline) for path in names}
     return Import(assembled(runs, schedule, hashes, unread), schedule.name, runs, unread)
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, deadline: Deadline) -> str:
+    found = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while part := file.read(1 << 20):
+            found.update(part)
+            deadline.check(path)
+    return found.hexdigest()

@@ -29,7 +29,7 @@ class Numbers(dict[Key, float]):
     """0 for a name that is not there."""
 
     def __missing__(self, key: Key) -> float:
-        return 0.0
+        return 0
 
 
 class Words(dict[str, str]):

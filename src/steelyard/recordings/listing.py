@@ -26,8 +26,11 @@ def lines_of_formats() -> Iterator[str]:
         yield f"{name:26} {question}"
 
 
-def lines_of_import(found: Import) -> Iterator[str]:
-    """A line per run, in order of option and block; figures that disagree, and lines not understood."""
+def lines_of_import(found: Import, every_line: bool) -> Iterator[str]:
+    """A line per run, in order of option and block; figures that disagree, and lines not understood.
+
+    every_line: of these all that were kept, not the first alone.
+    """
     for run in found.runs:
         yield _run(run)
     for report in (report for run in found.runs for report in run.reports):
@@ -37,9 +40,10 @@ def lines_of_import(found: Import) -> Iterator[str]:
     for file, skipped in found.unread.items():
         if text := cut_off(printable(file), skipped):
             yield text
-        many = "" if skipped.count <= _LINES_SHOWN else f", the first {_LINES_SHOWN}"
+        shown = len(skipped.lines) if every_line else _LINES_SHOWN
+        many = "" if skipped.count <= shown else f", the first {shown:,}"
         yield f"{printable(file)}: {skipped.count:,} line{'s' * (skipped.count != 1)} not understood{many}:"
-        for number, text in sorted(skipped.lines)[:_LINES_SHOWN]:
+        for number, text in sorted(skipped.lines)[:shown]:
             yield f"  {number}: {printable(text)}"
 
 

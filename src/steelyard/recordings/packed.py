@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from steelyard.recordings.limits import Deadline
 from steelyard.study.errors import InputError
 
 if sys.version_info >= (3, 14):
@@ -39,14 +40,16 @@ def is_packed(path: Path) -> str:
     return "zstd" if magic.startswith(_ZSTD) else "none"
 
 
-def is_cut_off(path: Path) -> bool:
+def is_cut_off(path: Path, deadline: Deadline) -> bool:
     """Whether the file is gzip or zstd, and not whole. Raises InputError."""
     if is_packed(path) == "none":
         return False
     try:
         with opened(path) as file:
-            while file.read(1 << 20):
-                pass
+            done = 0
+            while part := file.read(1 << 20):
+                done += len(part)
+                deadline.check(path, done)
     except DAMAGE:
         return True
     return False

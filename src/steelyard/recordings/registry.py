@@ -55,6 +55,7 @@ def reports_in(source: Source) -> list[Report]:
     if len(known) > 1 and any(part.title for part in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
     found = [report for part, own in zip(parts, names, strict=True) for report in _reports(part, own)]
+    found = [report for report in found if not report.work or report.work.transactions >= 0]
     if understood := [report for report in found if report.understood]:
         return understood
     lines = source.skipped.lines
@@ -70,7 +71,8 @@ def reports_in(source: Source) -> list[Report]:
 def _reports(part: Source, names: Sequence[str]) -> list[Report]:
     if names:
         return _read(part, names[0])
-    for number, text in part.lines():
+    # of a whole file without a format the first lines are enough
+    for number, text in part.lines() if part.inner else enumerate(part.head().split("\n"), start=1):
         part.skip(number, text)
     return []
 
@@ -78,7 +80,9 @@ def _reports(part: Source, names: Sequence[str]) -> list[Report]:
 def _read(part: Source, name: str) -> list[Report]:
     try:
         found = known_formats()[name].read(part)
-    except (ValueError, OverflowError, RecursionError) as error:
+    except RecursionError:
+        raise InputError(f"{part.path}: its JSON is nested too deep for {name}") from None
+    except (ValueError, OverflowError) as error:
         raise InputError(
             f"{part.path}: damaged, as {name}: {brief(str(error), 80)}", "mend or remove that line"
         ) from None

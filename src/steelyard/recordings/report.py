@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Any, Literal, Protocol
 
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
+from steelyard.study.errors import InputError
 
 _DAY_S = 86_400
+_ROWS_MAX = 1_000_000
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
 # a mean is rounded, and its clients begin and end at their own times
 _CLOSED_LOOP_SLACK = 0.02
@@ -114,8 +117,11 @@ class Report:
             self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK)
 
     def row(self, table: str, **values: Any) -> None:
-        """Adds a row of a table of the bundle."""
-        self.rows.setdefault(table, []).append(values)
+        """Adds a row of a table of the bundle. Raises InputError for more than memory holds."""
+        rows = self.rows.setdefault(table, [])
+        rows.append(values)
+        if len(rows) > _ROWS_MAX:
+            raise InputError(f"{self.place}: more than {_ROWS_MAX:,} rows of {table}", "split the file")
 
     def lock(self, lock: str, type_: str = "", call_site: str = "", **values: Any) -> None:
         """Adds a lock, or one of its call sites."""
@@ -143,8 +149,8 @@ class Report:
             self.samples.later(interval_s)
 
     def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
-        """Adds a reading; none where the value is None."""
-        if value is not None:
+        """Adds a reading; none where the value is None or no number."""
+        if value is not None and isfinite(value):
             self.samples.add_row(at_s, entity, {metric: value})
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 
+from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
 from steelyard.recordings.placed import Filed, PlacedRun, Point
 from steelyard.recordings.registry import reports_in
@@ -32,7 +33,7 @@ Unread = dict[str, Skipped]
 _Named = tuple[str, Report]
 
 
-def runs_of(files: Sequence[Filed], progress: Progress) -> tuple[list[PlacedRun], Unread]:
+def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> tuple[list[PlacedRun], Unread]:
     """The runs, with blocks by option, and the lines not understood by file.
 
     progress: is called with a file and the share of it that was read. Raises InputError.
@@ -41,15 +42,16 @@ def runs_of(files: Sequence[Filed], progress: Progress) -> tuple[list[PlacedRun]
     groups: dict[tuple[str, str], list[_Named]] = {}
     blocks: dict[tuple[str, str], int] = {}
     for one in files:
-        found = _read(one, unread, progress)
+        found = _read(one, unread, progress, deadline)
         groups.setdefault((one.option, one.group), []).extend((str(one.path), report) for report in found)
         blocks.setdefault((one.option, one.group), one.block or 0)
     runs = [_of_group(key[0], blocks[key], group) for key, group in groups.items()]
     return _numbered(list(itertools.chain(*runs))), unread
 
 
-def _read(one: Filed, unread: Unread, progress: Progress) -> list[Report]:
-    source = Source(one.path, choices=one.choices, progress=partial(progress, one.path))
+def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) -> list[Report]:
+    report_share = partial(progress, one.path)
+    source = Source(one.path, choices=one.choices, progress=report_share, deadline=deadline)
     found = reports_in(source)
     if source.skipped.count:
         unread[str(one.path)] = source.skipped
@@ -94,6 +96,10 @@ def _of_group(option: str, block: int, group: Sequence[_Named]) -> list[PlacedRu
         counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
         folder = Path(group[0][0]).parent
         raise InputError(f"{folder}: {counts}: which are of one run is not clear", _SAY)
+    drivers_of = {name.partition("_")[0] for name in split}
+    if len(drivers_of) > 1:
+        text = f"{' and '.join(sorted(drivers_of))} both counted work: which of it is the run's is not clear"
+        raise InputError(f"{Path(group[0][0]).parent}: {text}", _SAY)
     several = zip(*split.values(), strict=True)
     runs = [PlacedRun(option, block if i == 0 else 0, _points(found), []) for i, found in enumerate(several)]
     _attach(runs, others)

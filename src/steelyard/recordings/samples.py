@@ -19,7 +19,7 @@ _SERIES_MAX = 200_000
 _DROPPED = -1
 _AT, _VALUE, _CODE, _NUMBER = range(4)
 
-_Series = tuple[str, str]
+Series = tuple[str, str]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -46,7 +46,7 @@ class Samples:
         self._max = readings_max
         # of each reading: time, value, number of its series, and how many readings it is the mean of
         self._cells = array("d")
-        self._codes: dict[_Series, int] = {}
+        self._codes: dict[Series, int] = {}
         self._rows: dict[tuple[str, ...], list[int]] = {}
 
     def add_row(self, at_s: float, entity: str, values: Mapping[str, float]) -> None:
@@ -87,7 +87,7 @@ class Samples:
         return found
 
     @property
-    def series(self) -> list[_Series]:
+    def series(self) -> list[Series]:
         """Entity and metric by code."""
         return list(self._codes)
 
@@ -115,6 +115,14 @@ class Samples:
         """Values of a metric, whatever it is of."""
         return [sample.value for sample in self if sample.metric == metric]
 
+    def means(self) -> dict[Series, float]:
+        """The mean of each series; of a counter there is none."""
+        table = self.table
+        weights = np.bincount(self.code, table[:, _NUMBER])
+        sums = np.bincount(self.code, table[:, _NUMBER] * table[:, _VALUE])
+        named = zip(self.series, sums, weights, strict=False)
+        return {one: float(total / n) for one, total, n in named if n and not one[1].endswith("_total")}
+
     def __len__(self) -> int:
         return len(self._cells) // 4
 
@@ -123,7 +131,7 @@ class Samples:
         for at_s, value, code, _ in self.table.tolist():
             yield Sample(at_s, *names[int(code)], value)
 
-    def _code_of(self, series: _Series) -> int:
+    def _code_of(self, series: Series) -> int:
         if series not in self._codes and len(self._codes) >= _SERIES_MAX:
             return _DROPPED
         return self._codes.setdefault(series, len(self._codes))

@@ -57,6 +57,8 @@ class FileChoice(Strict):
     """name of the format; default: recognised"""
     seventh: Literal["lag", "retries"] | None = None
     """7th column of a log of pgbench"""
+    since_boot: bool | None = None
+    """false: the first reading of iostat or vmstat is of an interval, as with -y, and not since the boot"""
     utc_offset_minutes: float | None = Field(default=None, ge=-1440, le=1440)
     """of the file's times, which name no zone"""
     ahead_s: float = Field(default=0.0, ge=-1e9, le=1e9)

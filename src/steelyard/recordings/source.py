@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from steelyard.recordings.cells import has_decimal_commas
+from steelyard.recordings.limits import Deadline
 from steelyard.recordings.packed import CUT_OFF, DAMAGE, opened
 from steelyard.study.errors import InputError, brief
 
@@ -23,6 +24,8 @@ _SECTIONS_BYTES = 64 << 20
 # a line of a report is shorter: what is longer is cut, and not understood
 _LONGEST_LINE = 1 << 16
 _STEP = 50_000
+# lines between two looks at the clock
+_CHECKED = 1000
 _IN_PART_MAX = 100_000
 _SECTION = re.compile(r"### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
@@ -41,7 +44,7 @@ class Skipped:
     cut_off_at: number of the line at which the file ends too early; None: it is whole.
     """
 
-    lines_max: int = 1000
+    lines_max: int = 100_000
     cut_off_at: int | None = None
     count: int = 0
     lines: list[Line] = field(default_factory=list[Line])
@@ -75,6 +78,7 @@ class Source:
     choices: dict[str, str] = field(default_factory=dict[str, str])
     skipped: Skipped = field(default_factory=Skipped)
     progress: Callable[[float], None] | None = None
+    deadline: Deadline = field(default_factory=Deadline)
 
     def lines(self) -> Iterator[Line]:
         """Number and text of each line, without its end; reports cells of `####`. Raises InputError."""
@@ -87,9 +91,12 @@ class Source:
         if self.inner is not None:
             yield from self.inner
             return
-        share = share_read(self.path)
+        share, done = share_read(self.path), 0
         with closing(opened(self.path)) as file:
             for number, raw in enumerate(_raw_lines(file), start=1):
+                done += len(raw)
+                if number % _CHECKED == 0:
+                    self.deadline.check(self.path, done)
                 if self.progress is not None and number % _STEP == 0:
                     self.progress(share())
                 if raw.startswith(CUT_OFF):
@@ -157,7 +164,7 @@ class Source:
             else:
                 parts[-1][1].append((number, text))
         return [
-            Source(self.path, title, tuple(lines), self.choices, self.skipped)
+            replace(self, title=title, inner=tuple(lines))
             for title, lines in parts
             if any(text.strip() for _, text in lines)
         ]

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of
+from steelyard.recordings.limits import Deadline
 from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.schedule import TableFile
 from steelyard.recordings.source import Skipped
-from steelyard.study.errors import InputError, brief, nearest
+from steelyard.study.errors import InputError, nearest
 
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json", ".ndjson": "read_json",
             ".json": "read_json"}  # fmt: skip
 _ROWS_MAX = 1_000_000
+_ROWS_HINT = "the first line names the columns, and each row has as many cells"
+_BYTES_MAX = 4 << 30
 _LENGTH_S = 100.0
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
 
-def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> list[PlacedRun]:
+def runs_of_table(
+    table: TableFile, place: Path, unread: dict[str, Skipped], deadline: Deadline
+) -> list[PlacedRun]:
     """The runs of a table; rows with a cell that is no number are not understood. Raises InputError."""
     skipped = Skipped()
     runs: dict[tuple[str, int], PlacedRun] = {}
     counted: dict[tuple[str, int | None], int] = {}
-    for line, row in enumerate(_rows(table, place), start=1):
+    for line, row in enumerate(_rows(table, place, deadline), start=1):
         try:
             option = _option(row[table.option])
             report = _report(table, place, line, row)
@@ -53,26 +55,25 @@ def runs_of_table(table: TableFile, place: Path, unread: dict[str, Skipped]) -> 
     return list(runs.values())
 
 
-def _rows(table: TableFile, place: Path) -> list[Mapping[str, Any]]:
+def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[Mapping[str, Any]]:
     """Rows with the columns that the schedule names."""
     reader = _READERS.get(place.suffix.lower())
     if reader is None:
         raise InputError(f"{place}: a table of results ends in one of {', '.join(_READERS)}")
+    if place.exists() and place.stat().st_size > _BYTES_MAX:
+        raise InputError(f"{place}: larger than {_BYTES_MAX >> 30} GiB", "split the file")
     said = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
     wanted = list(dict.fromkeys(name for name in said if name))
-    relation = f"{reader}(?{', all_varchar = true' if reader == 'read_csv' else ''})"
-    with closing(duckdb.connect(config={"memory_limit": "300MB"})) as connection:
-        try:
-            cursor = connection.execute(f"from {relation} limit 0", [str(place)])
-            names = [column[0] for column in cursor.description or ()]
-            for column in wanted:
-                if column not in names:
-                    raise InputError(f'{place}: no column "{column}"{nearest(column, names)}')
-            quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in wanted)
-            query = f"select {quoted} from {relation} limit {_ROWS_MAX + 1}"
-            rows = connection.execute(query, [str(place)]).fetchall()
-        except duckdb.Error as error:
-            raise InputError(f"{place}: cannot be read: {brief(str(error), 200)}") from None
+    relation = f"{reader}(?{', all_varchar = true, header = true, skip = 0' if reader == 'read_csv' else ''})"
+    with deadline.query(place) as connection:
+        cursor = connection.execute(f"from {relation} limit 0", [str(place)])
+        names = [column[0] for column in cursor.description or ()]
+        for column in wanted:
+            if column not in names:
+                raise InputError(f'{place}: no column "{column}"{nearest(column, names)}', _ROWS_HINT)
+        quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in wanted)
+        query = f"select {quoted} from {relation} limit {_ROWS_MAX + 1}"
+        rows = connection.execute(query, [str(place)]).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return [dict(zip(wanted, row, strict=True)) for row in rows]
@@ -105,6 +106,8 @@ def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) ->
             raise InputError(
                 f'{place}: throughput in "{metric.unit}"', "use a unit per s, min or h, such as 1/min"
             )
+        if value < 0:
+            raise ValueError(f"a throughput of {value:g}")
         report.seconds = report.seconds or _LENGTH_S
         report.work = Work(round(value * report.seconds / (_PERIODS_S[period] if slash else 1)))
         if not table.seconds:

@@ -45,6 +45,14 @@ def test_sysmon_of_threaded_mode_over_two_pools(one: One) -> None:
     assert found["procedure_requests_per_s"] == pytest.approx(1203 / 60)
     assert found["object_manager_spinlock_contention_percent"] == 1.5
     assert samples(report)[0, "reports_pool Engine 2", "engine_ticks_user_percent"] == 30.0
+    # pools and engines: the time that was not idle
+    assert {name: value for name, value in found.items() if "_pool_" in name} == {
+        "engine_ticks_syb_default_pool_percent": pytest.approx(40),
+        "engine_ticks_syb_default_pool_engine_0_percent": pytest.approx(50),
+        "engine_ticks_syb_default_pool_engine_1_percent": pytest.approx(30),
+        "engine_ticks_reports_pool_percent": pytest.approx(31),
+        "engine_ticks_reports_pool_engine_2_percent": pytest.approx(31),
+    }
     sleeps = "cpu yields by engine / syb_default_pool / Engine 0 / Full Sleeps"
     assert samples(report)[0, sleeps, "rate_per_s"] == 50.0
 
@@ -59,6 +67,28 @@ def test_sysmon_of_process_mode_whose_header_lost_its_colons(one: One) -> None:
     assert found["cpu_yields_per_s"] == pytest.approx(602 / 30)
     # it has another name than the ticks of the threaded mode, which count something else
     assert "engine_ticks_user_percent" not in found
+
+
+def test_a_total_below_the_engines_of_a_pool_is_the_servers(one: One) -> None:
+    table = """
+Task Management                   per sec      per xact       count  % of total
+---------------------------  ------------  ------------  ----------  ----------
+
+  Task Context Switches by Engine
+
+  ThreadPool : syb_default_pool
+    Engine 0                         10.0           1.0         600      60.0 %
+
+  ThreadPool : reports_pool
+    Engine 1                          6.7           0.7         400      40.0 %
+
+  -------------------------  ------------  ------------  ----------
+    Total Context Switches           16.7           1.7        1000
+"""
+    found = samples(one(layouts.SYSMON_THREADED + table))
+    switches = "Task Context Switches by Engine"
+    assert found[0, f"task management / reports_pool / {switches} / Engine 1", "count"] == 400
+    assert found[0, f"task management / {switches} / Total Context Switches", "count"] == 1000
 
 
 def test_several_sysmon_reports_in_one_file(tmp_path: Path) -> None:

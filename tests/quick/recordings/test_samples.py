@@ -58,11 +58,15 @@ def test_sysmon_of_process_mode() -> None:
     report = only("ase_sysmon_process_kernel.txt")
     assert (report.server, report.began) == ("server_name_A", datetime(2020, 5, 9, 22, 9, 26))
     assert report.seconds == 15.0 and report.facts["Sample Mode"] == "Reset Counters"
+    busy = {name: value for name, value in figures(report).items() if "server" in name and value}
+    assert sum(busy.values()) == pytest.approx(100)
     assert figures(report) == {
         "cpu_yields_per_s": pytest.approx(1191.2),
         "engine_busy_cpu_percent": pytest.approx(0.6 / 20),
         "engine_busy_io_percent": pytest.approx(99.4 / 20),
         "engine_busy_idle_percent": pytest.approx(1900 / 20),
+        **{f"engine_busy_server_engine_{i}_percent": 0 for i in range(20) if i not in busy},
+        **busy,
     }
     yields = [samples(report, f"cpu yields by engine / Engine {i}")["count"] for i in range(20)]
     middle = [937, 935, 936, 936, 936, 935, 936, 931, 935, 935, 936, 935, 935, 147, 935, 933, 936, 934]

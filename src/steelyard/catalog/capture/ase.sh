@@ -2,11 +2,11 @@
 # ASE during one run, in files that `steelyard import FOLDER --by-folder` reads.
 #   ISQL="isql -Usa -SLAB -Ppassword" sh capture.sh OPTION BLOCK SECONDS
 # Files: OPTION/block-BLOCK/{sysmon,monitorconfig,spinlocks,caches}.txt
-#   sysmon         one report of the whole run, without clearing the counters of others
+#   sysmon         one report of the run, without clearing the counters of others
 #   monitorconfig  sp_monitorconfig every 10 s: a cache that fills and is never reclaimed
-#   spinlocks      monSpinlockActivity, grabs and waits; needs 'enable monitoring' and 'enable spinlock monitoring'
+#   spinlocks      monSpinlockActivity at both ends; needs 'enable monitoring' and 'enable spinlock monitoring'
 #   caches         monStatementCache every 10 s; needs 'enable stmt cache monitoring'
-# The operating system's view of the same run: steelyard capture linux, or capture solaris, with the same OPTION and BLOCK.
+# The operating system's view of the same run: steelyard capture linux, or solaris, with the same OPTION and BLOCK.
 set -eu
 option=${1:?OPTION} block=${2:?BLOCK} seconds=${3:?SECONDS}
 folder=$option/block-$block
@@ -14,6 +14,14 @@ folder=$option/block-$block
 ISQL="${ISQL:?isql -U... -S... -P...} -w 2000"
 mkdir -p "$folder"
 interval=`printf '%02d:%02d:%02d' $((seconds / 3600)) $((seconds / 60 % 60)) $((seconds % 60))`
+: >"$folder/spinlocks.txt"
+spinlocks() {
+    $ISQL >>"$folder/spinlocks.txt" <<SQL
+select SpinlockName, sum(Grabs) Grabs, sum(Spins) Spins, sum(Waits) Waits from master..monSpinlockActivity group by SpinlockName
+go
+SQL
+}
+spinlocks
 $ISQL >"$folder/sysmon.txt" <<SQL &
 sp_sysmon "$interval", noclear
 go
@@ -33,9 +41,5 @@ SQL
     sleep 10
 done
 wait
-$ISQL >"$folder/spinlocks.txt" <<SQL
-select SpinlockName, sum(Grabs) Grabs, sum(Spins) Spins, sum(Waits) Waits
-from master..monSpinlockActivity group by SpinlockName having sum(Waits) > 0 order by 4 desc
-go
-SQL
+spinlocks
 ls "$folder"

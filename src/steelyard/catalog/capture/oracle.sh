@@ -15,7 +15,7 @@ latches() {
     $SQLPLUS >>"$folder/latches.txt" <<'SQL'
 set pagesize 50000 linesize 200 feedback off numwidth 20
 column name format a64
-select name, gets, misses, sleeps, spin_gets, wait_time from v$latch where gets > 0 order by name;
+select name, gets, misses, sleeps, spin_gets, wait_time from v$latch order by name;
 SQL
 }
 latches

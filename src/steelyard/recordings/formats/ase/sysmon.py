@@ -30,6 +30,7 @@ _PART = re.compile(r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\
 _CALL = re.compile(r'sp_sysmon "(\d\d:\d\d:\d\d)"')
 _TIMES = ("%b %d, %Y %H:%M:%S", "%b %d, %Y %H%M%S")
 _CLOCK = re.compile(r"(\d\d):?(\d\d):?(\d\d)")
+_ENGINES_MAX = 32
 _COLUMNS = ["per_sec", "per_xact", "count", "of_total"]
 
 # means are rounded to a tenth of a per cent
@@ -119,6 +120,9 @@ def _row(now: Now, found: Found) -> bool | None:
     table, indent = now.words["table"], len(found[1])
     values = [percentage(cell.replace(" ", "")) for cell in cells]
     _at(now, indent, in_pool=not label or label.startswith("Pool Summary"))
+    if label.startswith("Total"):
+        # a pool's total is its summary
+        now.words["pool"] = ""
     pool = now.words["pool"]
     for title, (prefix, names) in _ENGINES.items():
         if table.startswith(title):
@@ -204,9 +208,18 @@ def _close(now: Now) -> None:
     """Figures of the engines: means over all of them, and what the threads used by the system's account."""
     report, n = now.report, now.numbers
     shares: dict[str, list[float]] = {}
+    busy: dict[str, list[float]] = {}
     for sample in report.samples:
-        if re.fullmatch(r"[^/]* (Engine|Thread) [^/]*", sample.entity):
-            shares.setdefault(sample.metric, []).append(sample.value)
+        metric = sample.metric
+        if not re.fullmatch(r"[^/]* (Engine|Thread) [^/]*", sample.entity):
+            continue
+        shares.setdefault(metric, []).append(sample.value)
+        if metric.startswith("engine") and metric.endswith(("idle_percent", "engine_busy_percent")):
+            value = 100 - sample.value if metric.endswith("idle_percent") else sample.value
+            prefix = "_".join(metric.split("_")[:2])
+            pool = sample.entity.partition(" ")[0]
+            for name in (pool, sample.entity) if pool != "server" else (sample.entity,):
+                busy.setdefault(slug(f"{prefix} {name} percent"), []).append(value)
     for metric, values in shares.items():
         if metric.startswith("os_threads"):
             continue
@@ -219,6 +232,8 @@ def _close(now: Now) -> None:
             report.foot(said, stated + total, mean * (1 + engines), _SLACK)
     threads = [sum(values) for metric, values in shares.items() if re.match("os_threads_(user|sys)", metric)]
     report.figure("os_cpu_of_threads_percent", sum(threads) if threads else None, "%", "lower")
+    for name, values in list(busy.items())[:_ENGINES_MAX]:
+        report.figure(name, sum(values) / len(values), "%")
     if report.seconds is None:
         report.notices.append(("interval-unknown", "the report gives no Sample Interval: no rates"))
 
