@@ -27,9 +27,7 @@ from steelyard.cli.completion import PATH, recordings
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    help="Longest time of the import.",
+    help="Longest time of the import. Default: 10.",
 )
 @click.option(
     "-o",
@@ -47,7 +45,7 @@ def command(
     options: tuple[str, ...],
     folders: bool,
     format_: str | None,
-    minutes: float,
+    minutes: float | None,
     to: Path | None,
     dry_run: bool,
     listed: bool,
@@ -66,13 +64,13 @@ def command(
     """
     from steelyard.recordings import model, schedule
     from steelyard.recordings.importing import import_files
+    from steelyard.recordings.limits import MINUTES
     from steelyard.recordings.listing import lines_of_formats, lines_of_import
     from steelyard.recordings.write import write_recording
     from steelyard.report.terminal.progress import reading
     from steelyard.workflow.complaint import say
 
-    params = click.get_current_context().params
-    given = [name for name, value in params.items() if value and name != "minutes"]
+    given = [value for value in click.get_current_context().params.values() if value]
     if (listed or example or example_table) and len(given) > 1:
         raise click.UsageError("--list, --example and --example-table print a text: give one of them alone")
     if example or example_table:
@@ -84,7 +82,7 @@ def command(
         return
     name = to.name.removesuffix(".bundle") if to else ""
     with reading() as progress:
-        found = import_files(files, options, folders, progress, name, format_ or "", minutes)
+        found = import_files(files, options, folders, progress, name, format_ or "", minutes or MINUTES)
     for line in lines_of_import(found, every_line=dry_run):
         click.echo(line) if dry_run else say(line)
     path = to or Path(f"{found.name}.bundle")
