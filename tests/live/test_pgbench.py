@@ -19,7 +19,7 @@ from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.workloads import Work, work_of
 from steelyard.workloads.load_plan import load_plan
-from steelyard.workloads.pgbench.expressions import Place, parse
+from steelyard.workloads.expressions import Place, parse
 from steelyard.workloads.pgbench.steps import compiled
 
 HEAD = """\

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted
+from steelyard.workloads.expressions import Place, Tree, parse
 
 Step = dict[str, Any]
 Steps = list[Step]
@@ -16,9 +17,23 @@ BEGIN: Step = {"do": "begin"}
 COMMIT: Step = {"do": "commit"}
 
 
-def put(value: str, to: Any) -> Step:
+_STEPS = Place("steps", 0)
+_OWN = {"elapsed_ms": ("elapsed-ms", 0), "client": ("client", 0)}
+
+
+def tree(text: str) -> Tree:
+    """An expression: `:a + 1`, in the notation of pgbench's `\\set`, with client() and elapsed_ms()."""
+    return parse(text, _STEPS, _OWN)
+
+
+def put(value: str, to: str | int) -> Step:
     """Gives a value what an expression makes."""
-    return {"do": "set", "value": value, "to": to}
+    return {"do": "set", "value": value, "to": tree(str(to))}
+
+
+def pick(value: str, of: Sequence[str], number: str) -> Step:
+    """Gives a value one of some texts; number: an expression, from 1."""
+    return {"do": "pick", "value": value, "from": of, "number": tree(number)}
 
 
 def execute(statement: str, take: Mapping[str, str] | None = None, rows: str | None = None) -> Step:
@@ -27,19 +42,14 @@ def execute(statement: str, take: Mapping[str, str] | None = None, rows: str | N
     return {"do": "statement", "name": statement, "take": take or {}, **given}
 
 
-def when(condition: Any, then: Steps, otherwise: Steps | None = None) -> Step:
-    """Steps under a condition."""
-    return {"do": "if", "condition": condition, "then": then, "else": otherwise or []}
+def when(condition: str, then: Steps, otherwise: Steps | None = None) -> Step:
+    """Steps under a condition, which is an expression."""
+    return {"do": "if", "condition": tree(condition), "then": then, "else": otherwise or []}
 
 
-def uniform(low: int, high: int) -> list[Any]:
-    """A whole number, uniformly distributed."""
-    return ["random", low, high]
-
-
-def percent(share: int) -> list[Any]:
+def percent(share: int) -> str:
     """A condition that holds for so many of 100."""
-    return ["le", ["random", 1, 100], share]
+    return f"random(1, 100) <= {share}"
 
 
 def nurand(value: str, a: int, low: int, high: int, constant: int, **distinct: str) -> Step:

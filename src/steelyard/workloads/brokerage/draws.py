@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from steelyard.workloads.brokerage.scale import (
     ACCOUNT_STEP,
     ACCOUNTS,
@@ -21,7 +19,8 @@ from steelyard.workloads.brokerage.scale import (
     WAVE_MS,
     Scale,
 )
-from steelyard.workloads.steps import Step, Steps, execute, nurand, put, uniform, when
+from steelyard.workloads.expressions import Tree
+from steelyard.workloads.steps import Step, Steps, execute, nurand, pick, put, tree, when
 
 # NURand over numbers of past trades, of the kits' shape: half of the draws near others
 _TRADES_A = 65_535
@@ -31,51 +30,47 @@ _DELAY_MS_MAX = 5_000
 
 def customer(scale: Scale) -> Steps:
     """The customer `c`, its `rank`, its `accounts`; tiers get 10, 60 and 30 %, with a skew within."""
-    drawn: Any = ["mul", 0.0001, "drawn"]
-    first = _ceiling(["sub", ["sqrt", ["add", 22_500, ["mul", 500, drawn]]], 151], 0, TIER_1 - 1)
-    second = _ceiling(["sub", ["sqrt", ["add", 290_000, ["mul", 1_000, drawn]]], 501], TIER_1, TIER_2 - 1)
-    third = _ceiling(["add", ["sqrt", ["sub", ["mul", 500, drawn], 277_500]], 149], TIER_2, UNIT - 1)
-    rank = ["case", ["le", "drawn", 2_000_000], first, ["le", "drawn", 14_000_000], second, third]
-    place = ["mod", ["add", ["mul", RANK_FACTOR, "rank"], ["mul", UNIT_STEP, ["add", "unit", 1]]], UNIT]
+    drawn = "(0.0001 * :drawn)"
+    first = _ceiling(f"sqrt(22500 + 500 * {drawn}) - 151", 0, TIER_1 - 1)
+    second = _ceiling(f"sqrt(290000 + 1000 * {drawn}) - 501", TIER_1, TIER_2 - 1)
+    third = _ceiling(f"sqrt(500 * {drawn} - 277500) + 149", TIER_2, UNIT - 1)
+    rank = f"case when :drawn <= 2000000 then {first} when :drawn <= 14000000 then {second} else {third} end"
     return [
-        put("unit", uniform(0, scale.units - 1)),
-        put("drawn", uniform(1, 20_000_000)),
+        put("unit", f"random(0, {scale.units - 1})"),
+        put("drawn", "random(1, 20000000)"),
         put("rank", rank),
-        put("c", ["add", ["mul", UNIT, "unit"], ["add", place, 1]]),
+        put("c", f"{UNIT} * :unit + (({RANK_FACTOR} * :rank + {UNIT_STEP} * (:unit + 1)) % {UNIT} + 1)"),
         put("accounts", _account_count()),
     ]
 
 
 def account(scale: Scale) -> Steps:
     """A customer's account `a`."""
-    first = ["mul", 10, ["sub", "c", 1]]
-    return [*customer(scale), put("a", ["add", first, ["random", 1, "accounts"]])]
+    return [*customer(scale), put("a", "10 * (:c - 1) + random(1, :accounts)")]
 
 
 def security_of_account(scale: Scale) -> Steps:
     """One of the account's securities: number `s`, `symbol`."""
-    securities = ["add", SECURITIES_MIN, ["mod", "a", SECURITIES_SPAN]]
-    place = ["random", 0, ["sub", securities, 1]]
-    number = ["mod", ["add", ["mul", ACCOUNT_STEP, "a"], place], scale.securities]
-    return [put("s", ["add", number, 1]), symbol()]
+    place = f"random(0, {SECURITIES_MIN} + :a % {SECURITIES_SPAN} - 1)"
+    return [put("s", f"({ACCOUNT_STEP} * :a + {place}) % {scale.securities} + 1"), symbol()]
 
 
 def security(scale: Scale) -> Steps:
     """Any security: number `s`, `symbol`."""
-    return [put("s", uniform(1, scale.securities)), symbol()]
+    return [put("s", f"random(1, {scale.securities})"), symbol()]
 
 
-def symbol(number: Any = "s") -> Step:
-    """The `symbol` of a security."""
-    return _name("symbol", "S", number, 6)
+def symbol() -> Step:
+    """The `symbol` of the security `s`."""
+    return _name("symbol", "S", ":s", 6)
 
 
-def tax_number(value: str, customer_number: Any) -> Step:
+def tax_number(value: str, customer_number: str) -> Step:
     """The number by which taxes know a customer."""
     return _name(value, "T", customer_number, 9)
 
 
-def person(customer_number: Any) -> Steps:
+def person(customer_number: str) -> Steps:
     """`last_name`, `first_name` and `tax_number` of a customer."""
     return [
         _name("last_name", "Last", customer_number, 9),
@@ -86,25 +81,24 @@ def person(customer_number: Any) -> Steps:
 
 def company_of_security(scale: Scale) -> Steps:
     """`company_name` and `issue` of the security `s`."""
-    number = ["add", ["mod", ["sub", "s", 1], scale.companies], 1]
-    preferred = ["case", ["gt", "s", scale.companies], 2, 1]
+    preferred = f"case when :s > {scale.companies} then 2 else 1 end"
     return [
-        _name("company_name", "Company ", number, 6),
-        {"do": "pick", "value": "issue", "from": ["COMMON", "PREF_A"], "number": preferred},
+        _name("company_name", "Company ", f"(:s - 1) % {scale.companies} + 1", 6),
+        pick("issue", ["COMMON", "PREF_A"], preferred),
     ]
 
 
-def sector_name(number: Any) -> Step:
+def sector_name(number: str) -> Step:
     """The name of a `sector`."""
     return _name("sector", "Sector ", number, 2)
 
 
-def industry_name(number: Any) -> Step:
+def industry_name(number: str) -> Step:
     """The name of an `industry`."""
     return _name("industry", "Industry ", number, 3)
 
 
-def broker_name(value: str, number: Any) -> Step:
+def broker_name(value: str, number: str) -> Step:
     """The name of a broker."""
     return _name(value, "Broker ", number, 6)
 
@@ -115,35 +109,33 @@ def past_trade(value: str, scale: Scale, **distinct: str) -> Step:
     return nurand(value, a, 1, scale.trades, a // 3, **distinct)
 
 
-def price_cents(number: Any) -> list[Any]:
+def price_cents(number: str) -> str:
     """What the market pays now for a security of this number: a triangular wave."""
     place = wave_place(number)
-    way = ["least", place, ["sub", WAVE_MS, place]]
-    return ["add", PRICE_MIN, ["div", ["mul", PRICE_SPAN, way], WAVE_MS // 2]]
+    return f"{PRICE_MIN} + {PRICE_SPAN} * least({place}, {WAVE_MS} - {place}) / {WAVE_MS // 2}"
 
 
-def wave_place(number: Any) -> list[Any]:
+def wave_place(number: str) -> str:
     """Where a security is in its wave, ms."""
-    return ["mod", ["add", ["elapsed-ms"], ["mul", PHASE_STEP, number]], WAVE_MS]
+    return f"(elapsed_ms() + {PHASE_STEP} * {number}) % {WAVE_MS}"
 
 
-def market_delay_ms() -> list[Any]:
+def market_delay_ms() -> Tree:
     """How long the market takes for an order: exponential of mean 1 s, at most 5 s."""
-    share = ["mul", 0.000001, uniform(1, 1_000_000)]
-    return ["least", _DELAY_MS_MAX, ["mul", -_EXPONENT_MS, ["ln", share]]]
+    return tree(f"least({_DELAY_MS_MAX}, -{_EXPONENT_MS} * ln(0.000001 * random(1, 1000000)))")
 
 
 def brokers(scale: Scale) -> Steps:
     """Names of 20 to 40 brokers, `broker1` to `brokerN`; of all where there are fewer."""
     most = broker_list_length(scale)
     least = min(20, scale.brokers)
-    steps = [put("brokers", uniform(least, most))]
+    steps = [put("brokers", f"random({least}, {most})")]
     for n in range(1, most + 1):
         draw = {"kind": "uniform", "low": 1, "high": scale.brokers}
         steps.append({"do": "draw", "value": f"b{n}", "from": draw, "distinct": "brokers"})
         # lists are as long as the longest: what is beyond the last repeats the first
-        beyond = [when(["gt", n, "brokers"], [put(f"b{n}", "b1")])] if n > least else []
-        steps += [*beyond, broker_name(f"broker{n}", f"b{n}")]
+        beyond = [when(f"{n} > :brokers", [put(f"b{n}", ":b1")])] if n > least else []
+        steps += [*beyond, broker_name(f"broker{n}", f":b{n}")]
     return steps
 
 
@@ -152,29 +144,32 @@ def broker_list_length(scale: Scale) -> int:
     return min(4 * BROKERS, scale.brokers)
 
 
-def walk(statement: str, one: Steps, take: dict[str, str], passes: Any) -> Steps:
+def walk(statement: str, one: Steps, take: dict[str, str], passes: int) -> Steps:
     """Holdings one by one, last in first out or first in first out, while `left` is not 0."""
     newest = execute(f"newest {statement}", take, rows="found")
     oldest = execute(f"oldest {statement}", take, rows="found")
-    of_one = [when("lifo", [newest], [oldest]), when(["gt", "found", 0], one)]
-    return [{"do": "loop", "times": passes, "index": "pass", "steps": [when(["gt", "left", 0], of_one)]}]
+    of_one = [when(":lifo", [newest], [oldest]), when(":found > 0", one)]
+    return [{"do": "loop", "times": passes, "index": "pass", "steps": [when(":left > 0", of_one)]}]
 
 
-def _ceiling(of: Any, low: int, high: int) -> list[Any]:
+def _ceiling(of: str, low: int, high: int) -> str:
     """The next whole number, within bounds."""
-    return ["least", high, ["greatest", low, ["int", ["add", of, 0.5]]]]
+    return f"least({high}, greatest({low}, int({of} + 0.5)))"
 
 
-def _account_count() -> list[Any]:
-    def counts(number: int, first: int) -> list[Any]:
+def _account_count() -> str:
+    def counts(number: int, first: int) -> str:
         own = ACCOUNTS[number]
-        place = ["mod", ["sub", "rank", first], len(own)]
-        pairs = [part for at, count in enumerate(own) for part in (["eq", place, at], count)]
-        return ["case", *pairs]
+        place = f"(:rank - {first}) % {len(own)}"
+        return (
+            "case " + " ".join(f"when {place} = {at} then {count}" for at, count in enumerate(own)) + " end"
+        )
 
-    second = counts(1, TIER_1)
-    return ["case", ["lt", "rank", TIER_1], counts(0, 0), ["lt", "rank", TIER_2], second, counts(2, TIER_2)]
+    second, third = counts(1, TIER_1), counts(2, TIER_2)
+    return (
+        f"case when :rank < {TIER_1} then {counts(0, 0)} when :rank < {TIER_2} then {second} else {third} end"
+    )
 
 
-def _name(value: str, prefix: str, number: Any, digits: int) -> Step:
-    return {"do": "name", "value": value, "prefix": prefix, "number": number, "digits": digits}
+def _name(value: str, prefix: str, number: str, digits: int) -> Step:
+    return {"do": "name", "value": value, "prefix": prefix, "number": tree(number), "digits": digits}

@@ -8,16 +8,17 @@ from steelyard.workloads import Scripted
 from steelyard.workloads.brokerage.draws import price_cents, symbol, walk
 from steelyard.workloads.brokerage.scale import Scale
 from steelyard.workloads.brokerage.trade_order import (
+    CLOSED,
+    IS_CLOSING,
     MARKET_QUEUE,
     PASSES_MAX,
     TRIGGER_QUEUE,
     commission,
-    is_closing,
     tax_steps,
     to_market,
     value_steps,
 )
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, percent, put, when
 
 _TICKER_QUEUE = "prices on the ticker"
 # of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security
@@ -89,13 +90,13 @@ def trade_result(clients: int) -> Kind:
         "lifo": "t_lifo", "cash": "t_is_cash", "sells": "tt_is_sell", "type_name": "tt_name",
     }  # fmt: skip
     steps = [
-        put("price", price_cents("s")),
+        put("price", price_cents(":s")),
         BEGIN,
         execute("trade", taken),
         execute("account", {"b": "ca_b_id", "c": "ca_c_id", "tax_status": "ca_tax_st"}),
         *_holdings(),
         *tax_steps(),
-        when(["gt", "tax", 0], [execute("update tax")]),
+        when(":tax > 0", [execute("update tax")]),
         execute("security", {"exchange": "s_ex_id"}),
         execute("customer", {"tier": "c_tier"}),
         execute("commission rate", {"rate": "cr_rate"}),
@@ -113,50 +114,44 @@ def trade_result(clients: int) -> Kind:
 
 def _holdings() -> Steps:
     """The position, then holdings one by one; what is left of the trade becomes a holding."""
-    signed = ["case", ["eq", "sells", 1], ["neg", "quantity"], "quantity"]
-    closed = ["least", "left", ["abs", "holding"]]
     one = [
-        put("closed", closed),
-        put(
-            "rest", ["case", ["gt", "holding", 0], ["sub", "holding", "closed"], ["add", "holding", "closed"]]
-        ),
+        put("closed", CLOSED),
+        put("rest", "case when :holding > 0 then :holding - :closed else :holding + :closed end"),
         execute("insert holding history"),
-        when(["eq", "rest", 0], [execute("delete holding")], [execute("update holding")]),
-        *value_steps("closed"),
+        when(":rest = 0", [execute("delete holding")], [execute("update holding")]),
+        *value_steps(":closed"),
     ]
     rest = [
-        put("of", "t"),
+        put("of", ":t"),
         put("holding", 0),
-        put("rest", ["case", ["eq", "sells", 1], ["neg", "left"], "left"]),
+        put("rest", "case when :sells = 1 then -:left else :left end"),
         execute("insert holding history"),
         execute("insert holding"),
     ]
-    summary = [when(["eq", "now_held", 0], [execute("delete summary")], [execute("update summary")])]
+    summary = [when(":now_held = 0", [execute("delete summary")], [execute("update summary")])]
     return [
         put("held", 0),
         execute("holding summary", {"held": "hs_qty"}, rows="known"),
-        put("now_held", ["add", "held", signed]),
-        when(["eq", "known", 0], [execute("insert summary")], summary),
+        put("now_held", ":held + case when :sells = 1 then -:quantity else :quantity end"),
+        when(":known = 0", [execute("insert summary")], summary),
         put("bought", 0),
         put("sold", 0),
-        put("left", "quantity"),
+        put("left", ":quantity"),
         when(
-            is_closing(),
+            IS_CLOSING,
             walk("holding", one, {"of": "h_t_id", "holding": "h_qty", "paid": "h_price"}, PASSES_MAX),
         ),
-        when(["gt", "left", 0], rest),
+        when(":left > 0", rest),
     ]
 
 
 def _settlement() -> Steps:
-    value = ["mul", "quantity", "price"]
-    fees = ["add", ["int", "charge"], "commission"]
-    amount = ["case", ["eq", "sells", 1], ["sub", value, fees], ["neg", ["add", value, fees]]]
-    withheld = ["case", ["eq", "tax_status", 1], "tax", 0]
+    value, fees = ":quantity * :price", "(int(:charge) + :commission)"
+    amount = f"case when :sells = 1 then {value} - {fees} else -({value} + {fees}) end"
     return [
-        put("amount", ["sub", amount, withheld]),
+        put("amount", f"{amount} - case when :tax_status = 1 then :tax else 0 end"),
         execute("insert settlement"),
-        when(["eq", "cash", 1], [execute("update balance"), execute("insert cash")]),
+        when(":cash = 1", [execute("update balance"), execute("insert cash")]),
     ]
 
 
@@ -172,18 +167,18 @@ def market_feed(scale: Scale, clients: int) -> Kind:
 
 
 def _entry(n: int) -> Steps:
-    return [*(put(name, f"{name}{n}") for name in ("s", "price", "quantity")), *_ticked()]
+    return [*(put(name, f":{name}{n}") for name in ("s", "price", "quantity")), *_ticked()]
 
 
 def _other_entry(n: int, scale: Scale) -> Steps:
     """A limit that the price meets now, or else any security."""
     any_security = [
-        put("s", uniform(1, scale.securities)),
-        put("price", price_cents("s")),
-        put("quantity", ["case", percent(50), 300, 500]),
+        put("s", f"random(1, {scale.securities})"),
+        put("price", price_cents(":s")),
+        put("quantity", f"case when {percent(50)} then 300 else 500 end"),
     ]
-    met = [put("s", f"met_s{n}"), put("price", f"met_price{n}"), put("quantity", 100)]
-    return [when(["is-null", f"met_s{n}"], any_security, met), *_ticked()]
+    met = [put("s", f":met_s{n}"), put("price", f":met_price{n}"), put("quantity", 100)]
+    return [when(f":met_s{n} is null", any_security, met), *_ticked()]
 
 
 def _ticked() -> Steps:
@@ -192,7 +187,7 @@ def _ticked() -> Steps:
         BEGIN,
         execute("request", {"t": "tr_t_id"}, rows="found"),
         when(
-            ["gt", "found", 0],
+            ":found > 0",
             [
                 execute("update trade"),
                 execute("delete request"),

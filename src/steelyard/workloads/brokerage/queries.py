@@ -17,7 +17,7 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.market_data import days_before
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 
 _TRADES_SHOWN = 50
 _HISTORY_SHOWN = 10
@@ -117,14 +117,14 @@ def _market_watch(scale: Scale) -> Steps:
     """A watch list 60 %, an account 35 %, an industry 5 %: all its securities by one statement."""
     return [
         *account(scale),
-        industry_name(uniform(1, INDUSTRIES)),
+        industry_name(f"random(1, {INDUSTRIES})"),
         _day(),
-        put("which", uniform(1, 100)),
+        put("which", "random(1, 100)"),
         BEGIN,
         when(
-            ["le", "which", 60],
+            ":which <= 60",
             [execute("watch list")],
-            [when(["le", "which", 95], [execute("account")], [execute("industry")])],
+            [when(":which <= 95", [execute("account")], [execute("industry")])],
         ),
         COMMIT,
     ]
@@ -132,7 +132,7 @@ def _market_watch(scale: Scale) -> Steps:
 
 def _day() -> Step:
     days = days_before()
-    return {"do": "pick", "value": "day", "from": list(days), "number": uniform(1, len(days))}
+    return pick("day", list(days), f"random(1, {len(days)})")
 
 
 _SECURITY_DETAIL = {
@@ -147,7 +147,7 @@ _SECURITY_DETAIL = {
 
 
 def _security_detail(scale: Scale) -> Steps:
-    drawn = [*security(scale), _day(), put("rows", uniform(5, 20))]
+    drawn = [*security(scale), _day(), put("rows", "random(5, 20)")]
     return [*drawn, BEGIN, execute("security"), execute("days"), execute("last trade"), COMMIT]
 
 
@@ -168,14 +168,14 @@ def _customer_position(scale: Scale) -> Steps:
     """Half by the tax number; half with the history of an account."""
     return [
         *account(scale),
-        tax_number("tax_number", "c"),
+        tax_number("tax_number", ":c"),
         put("by_tax_number", percent(50)),
         put("with_history", percent(50)),
         BEGIN,
-        when("by_tax_number", [execute("by tax number", {"c": "c_id"})]),
+        when(":by_tax_number", [execute("by tax number", {"c": "c_id"})]),
         execute("customer"),
         execute("accounts"),
-        when("with_history", [execute("history")]),
+        when(":with_history", [execute("history")]),
         COMMIT,
     ]
 
@@ -191,7 +191,7 @@ def _broker_volume_sql(scale: Scale) -> Mapping[str, str]:
 
 
 def _broker_volume(scale: Scale) -> Steps:
-    return [*brokers(scale), sector_name(uniform(1, SECTORS)), BEGIN, execute("volume"), COMMIT]
+    return [*brokers(scale), sector_name(f"random(1, {SECTORS})"), BEGIN, execute("volume"), COMMIT]
 
 
 def lookups(scale: Scale) -> dict[str, Kind]:
@@ -212,7 +212,7 @@ def lookups(scale: Scale) -> dict[str, Kind]:
 
 def _drawn(scale: Scale) -> Steps:
     numbers = [past_trade(f"t{n}", scale, distinct="trades") for n in range(1, _TRADES + 1)]
-    frame = put("frame", uniform(1, 100))
+    frame = put("frame", "random(1, 100)")
     return [frame, *account(scale), *security(scale), past_trade("since", scale), *numbers]
 
 
@@ -222,7 +222,7 @@ def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
     frames: Steps = other
     for last, frame in reversed(list(zip(up_to, _PAGES, strict=True))):
         change = _change(frame) if update else []
-        frames = [when(["le", "frame", last], [*change, *_parts(frame)], frames)]
+        frames = [when(f":frame <= {last}", [*change, *_parts(frame)], frames)]
     return frames[0]
 
 
@@ -232,12 +232,12 @@ def _change(frame: str) -> Steps:
         return [execute("update names")]
     change = execute("update settlement" if frame == "account" else "update cash")
     found = execute(f"next by {frame}", {"t": "t_id", "moment": "t_dts"}, rows="found")
-    one = [found, when(["gt", "found", 0], [change])]
+    one = [found, when(":found > 0", [change])]
     return [execute("since", {"moment": "t_dts"}), {"do": "loop", "times": _TRADES, "steps": one}]
 
 
 def _holdings() -> Step:
-    return when(["gt", "found", 0], [execute("holdings")])
+    return when(":found > 0", [execute("holdings")])
 
 
 def _parts(frame: str) -> Steps:

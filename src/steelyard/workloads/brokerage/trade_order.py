@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from steelyard.workloads import Scripted
 from steelyard.workloads.brokerage.draws import (
@@ -18,7 +17,7 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
 from steelyard.workloads.brokerage.schema import TRADE_TYPES
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
 # quantities are multiples of the least: no trade closes more holdings
@@ -67,21 +66,21 @@ def trade_order(scale: Scale) -> Kind:
         execute("account", {"b": "ca_b_id", "tax_status": "ca_tax_st"}),
         execute("customer", {"tier": "c_tier"}),
         execute("broker"),
-        when(["not", "owner"], [execute("permission", rows="found"), when(["eq", "found", 0], [_ROLLBACK])]),
+        when("not :owner", [execute("permission", rows="found"), when(":found = 0", [_ROLLBACK])]),
         *_security(),
         execute("last trade", {"last": "cents"}),
         execute("trade type", {"market": "tt_is_mrkt", "sells": "tt_is_sell"}),
-        put("price", ["case", ["eq", "market", 1], ["int", "last"], "bid"]),
+        put("price", "case when :market = 1 then int(:last) else :bid end"),
         *_closing(),
         *_fees(),
-        put("status_number", ["case", ["eq", "market", 1], 1, 2]),
-        {"do": "pick", "value": "status", "from": ["SBMT", "PNDG"], "number": "status_number"},
+        put("status_number", "case when :market = 1 then 1 else 2 end"),
+        pick("status", ["SBMT", "PNDG"], ":status_number"),
         execute("insert trade"),
-        when(["eq", "market", 0], [execute("insert request")]),
+        when(":market = 0", [execute("insert request")]),
         execute("insert history"),
-        when("cancelled", [_ROLLBACK]),
+        when(":cancelled", [_ROLLBACK]),
         COMMIT,
-        when(["eq", "market", 1], [to_market()], _trigger()),
+        when(":market = 1", [to_market()], _trigger()),
     ]
     return Kind(_STATEMENTS, Scripted(101, tuple(steps)))
 
@@ -96,64 +95,48 @@ def to_market() -> Step:
 
 def tax_steps() -> Steps:
     """The `tax` in cents of what `bought` was sold for, where the account is taxed."""
-    gain = ["sub", "sold", "bought"]
-    rate = [execute("tax rate", {"tax_rate": "rate"}), put("tax", ["int", ["mul", gain, "tax_rate"]])]
-    taxed = ["and", ["gt", "tax_status", 0], ["gt", "sold", "bought"]]
-    return [put("tax", 0), when(taxed, rate)]
+    rate = [execute("tax rate", {"tax_rate": "rate"}), put("tax", "int((:sold - :bought) * :tax_rate)")]
+    return [put("tax", 0), when(":tax_status > 0 and :sold > :bought", rate)]
 
 
-def value_steps(closed: Any) -> Steps:
+def value_steps(closed: str) -> Steps:
     """Adds cents of a holding that was closed by a trade of `price`: bought for one, sold for the other."""
-    paid = ["mul", ["int", ["mul", 100, "paid"]], closed]
-    now = ["mul", "price", closed]
-    sells, buys = ["add", "sold", now], ["add", "bought", now]
+    paid, now = f"int(100 * :paid) * {closed}", f":price * {closed}"
     return [
-        put("bought", ["case", ["eq", "sells", 1], ["add", "bought", paid], buys]),
-        put("sold", ["case", ["eq", "sells", 1], sells, ["add", "sold", paid]]),
-        put("left", ["sub", "left", closed]),
+        put("bought", f"case when :sells = 1 then :bought + {paid} else :bought + {now} end"),
+        put("sold", f"case when :sells = 1 then :sold + {now} else :sold + {paid} end"),
+        put("left", f":left - {closed}"),
     ]
 
 
-def is_closing() -> list[Any]:
-    """Whether a trade closes something of the position `held`."""
-    sold, bought = (
-        ["and", ["eq", "sells", 1], ["gt", "held", 0]],
-        ["and", ["eq", "sells", 0], ["lt", "held", 0]],
-    )
-    return ["or", sold, bought]
+# what a trade closes of one holding, and whether it closes something of the position `held`
+CLOSED = "least(:left, abs(:holding))"
+IS_CLOSING = ":sells = 1 and :held > 0 or :sells = 0 and :held < 0"
 
 
 def _order(scale: Scale) -> Steps:
     """All that the customer says; `t` is the number of the trade."""
     types = [kind for kind, *_ in TRADE_TYPES]
     # of 100: market buys and sells 30 each, limit buys 20, limit sells and stop-loss 10 each
-    number = [
-        "case",
-        ["le", "kind", 30],
-        1,
-        ["le", "kind", 60],
-        2,
-        ["le", "kind", 80],
-        3,
-        ["le", "kind", 90],
-        4,
-        5,
-    ]
-    quantity = [part for at, one in enumerate(QUANTITIES, 1) for part in (["eq", "size", at], one)]
+    number = (
+        "case when :kind <= 30 then 1 when :kind <= 60 then 2 when :kind <= 80 then 3 when :kind <= 90 then 4"
+        " else 5 end"
+    )
+    quantity = " ".join(f"when :size = {at} then {one}" for at, one in enumerate(QUANTITIES, 1))
     return [
         *account(scale),
         *security_of_account(scale),
         *company_of_security(scale),
         put("by_symbol", percent(60)),
         *_executor(scale),
-        put("kind", uniform(1, 100)),
+        put("kind", "random(1, 100)"),
         put("type_number", number),
-        {"do": "pick", "value": "type", "from": types, "number": "type_number"},
-        put("size", uniform(1, len(QUANTITIES))),
-        put("quantity", ["case", *quantity]),
-        put("bid", uniform(PRICE_MIN, PRICE_MIN + PRICE_SPAN)),
-        put("lifo", ["case", percent(35), 1, 0]),
-        put("cash", ["case", percent(8), 0, 1]),
+        pick("type", types, ":type_number"),
+        put("size", f"random(1, {len(QUANTITIES)})"),
+        put("quantity", f"case {quantity} end"),
+        put("bid", f"random({PRICE_MIN}, {PRICE_MIN + PRICE_SPAN})"),
+        put("lifo", f"case when {percent(35)} then 1 else 0 end"),
+        put("cash", f"case when {percent(8)} then 0 else 1 end"),
         put("cancelled", percent(1)),
         {"do": "draw", "value": "t", "from": {"kind": "sequence", "start": scale.trades + 1, "step": 1}},
     ]
@@ -161,14 +144,13 @@ def _order(scale: Scale) -> Steps:
 
 def _executor(scale: Scale) -> Steps:
     """The owner; for a quarter of the accounts that others may trade for, the last of these: 10 % of all."""
-    drawn = ["mod", ["mod", ["mul", "a", 3_571], 10_007], 100]
-    others = ["case", ["ge", drawn, 98], 2, ["ge", drawn, 60], 1, 0]
-    other = ["add", ["mod", ["add", ["sub", "c", 1], ["mul", 101, "others"]], scale.customers], 1]
+    drawn = ":a * 3571 % 10007 % 100"
+    other = f"(:c - 1 + 101 * :others) % {scale.customers} + 1"
     return [
-        put("others", others),
-        put("owner", ["or", ["eq", "others", 0], percent(75)]),
-        put("executor", ["case", "owner", "c", other]),
-        *person("executor"),
+        put("others", f"case when {drawn} >= 98 then 2 when {drawn} >= 60 then 1 else 0 end"),
+        put("owner", f":others = 0 or {percent(75)}"),
+        put("executor", f"case when :owner then :c else {other} end"),
+        *person(":executor"),
     ]
 
 
@@ -177,13 +159,12 @@ def _security() -> Steps:
         execute("company", {"company": "co_id"}),
         execute("security by company", {"symbol": "s_symb", "exchange": "s_ex_id"}),
     ]
-    return [when("by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company)]
+    return [when(":by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company)]
 
 
 def _closing() -> Steps:
     """What the order would close, and the tax on it: an estimate, as the market has not paid yet."""
-    closed = ["least", "left", ["abs", "holding"]]
-    one = [put("closed", closed), *value_steps("closed"), put("before", ["add", "before", 1])]
+    one = [put("closed", CLOSED), *value_steps(":closed"), put("before", ":before + 1")]
     take = {"holding": "h_qty", "paid": "h_price"}
     return [
         put("held", 0),
@@ -191,8 +172,8 @@ def _closing() -> Steps:
         put("bought", 0),
         put("sold", 0),
         put("before", 0),
-        put("left", "quantity"),
-        when(is_closing(), walk("holding", one, take, PASSES_MAX)),
+        put("left", ":quantity"),
+        when(IS_CLOSING, walk("holding", one, take, PASSES_MAX)),
         *tax_steps(),
     ]
 
@@ -201,32 +182,28 @@ def _fees() -> Steps:
     return [
         execute("commission rate", {"rate": "cr_rate"}),
         execute("charge", {"charge": "cents"}),
-        put("charge", ["int", "charge"]),
-        when(["eq", "cash", 0], [execute("assets")]),
+        put("charge", "int(:charge)"),
+        when(":cash = 0", [execute("assets")]),
         commission(),
     ]
 
 
 def commission() -> Step:
     """The `commission` in cents."""
-    return put("commission", ["int", ["div", ["mul", "rate", ["mul", "quantity", "price"]], 100.0]])
+    return put("commission", "int(:rate * (:quantity * :price) / 100.0)")
 
 
 def _trigger() -> Steps:
     """A limit order waits until the price meets it: at once, or when the wave is there."""
-    place, met = wave_place("s"), ["mul", WAVE_MS // 2 // PRICE_SPAN, ["sub", "bid", PRICE_MIN]]
-    up, down = (
-        ["mod", ["add", met, ["sub", WAVE_MS, "place"]], WAVE_MS],
-        ["mod", ["sub", 2 * WAVE_MS, ["add", met, "place"]], WAVE_MS],
-    )
-    below = ["and", ["eq", "type_number", 4], ["le", "bid", "now"]]
-    above = ["and", ["ne", "type_number", 4], ["ge", "bid", "now"]]
+    met = f"{WAVE_MS // 2 // PRICE_SPAN} * (:bid - {PRICE_MIN})"
+    up = f"({met} + ({WAVE_MS} - :place)) % {WAVE_MS}"
+    down = f"({2 * WAVE_MS} - ({met} + :place)) % {WAVE_MS}"
     send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
     return [
-        put("now", price_cents("s")),
-        put("place", place),
-        put("met", ["or", below, above]),
-        put("limit", ["case", "met", "now", "bid"]),
-        put("wait_ms", ["case", "met", 0, ["least", up, down]]),
+        put("now", price_cents(":s")),
+        put("place", wave_place(":s")),
+        put("met", ":type_number = 4 and :bid <= :now or :type_number <> 4 and :bid >= :now"),
+        put("limit", "case when :met then :now else :bid end"),
+        put("wait_ms", f"case when :met then 0 else least({up}, {down}) end"),
         send,
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.workloads.order_entry.schema import (
@@ -14,7 +13,7 @@ from steelyard.workloads.order_entry.schema import (
     LINES_MAX,
     LINES_MIN,
 )
-from steelyard.workloads.steps import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, put, uniform, when
+from steelyard.workloads.steps import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, pick, put, when
 
 _BY_LAST_NAME_PERCENT = 60
 CUSTOMER_STATEMENTS: Mapping[str, str] = {
@@ -30,27 +29,25 @@ CUSTOMER_STATEMENTS: Mapping[str, str] = {
 def warehouse(workload: OrderEntryWorkload) -> Step:
     """The warehouse `w`: the client's own, or a random one."""
     if workload.home == "free":
-        return put("w", uniform(1, workload.warehouses))
-    return put("w", ["add", ["mod", ["client"], workload.warehouses], 1])
+        return put("w", f"random(1, {workload.warehouses})")
+    return put("w", f"client() % {workload.warehouses} + 1")
 
 
 def place(workload: OrderEntryWorkload) -> Steps:
     """The warehouse `w` and a random district `d`."""
-    return [warehouse(workload), put("d", uniform(1, DISTRICTS))]
+    return [warehouse(workload), put("d", f"random(1, {DISTRICTS})")]
 
 
 def own_district(workload: OrderEntryWorkload) -> Steps:
     """The warehouse `w` and the district `d` where the client is."""
     if workload.home == "free":
         return place(workload)
-    number = ["mod", ["div", ["client"], workload.warehouses], DISTRICTS]
-    return [warehouse(workload), put("d", ["add", number, 1])]
+    return [warehouse(workload), put("d", f"client() / {workload.warehouses} % {DISTRICTS} + 1")]
 
 
-def other_warehouse(workload: OrderEntryWorkload) -> list[Any]:
+def other_warehouse(workload: OrderEntryWorkload) -> str:
     """Any warehouse but `w`; there are two or more."""
-    steps_away = uniform(0, workload.warehouses - 2)
-    return ["add", ["mod", ["add", "w", steps_away], workload.warehouses], 1]
+    return f"(:w + random(0, {workload.warehouses - 2})) % {workload.warehouses} + 1"
 
 
 def customer(workload: OrderEntryWorkload) -> Steps:
@@ -58,9 +55,9 @@ def customer(workload: OrderEntryWorkload) -> Steps:
     constants = workload.constants
     by_name = [
         nurand("name_number", 255, 0, 999, constants.last_name),
-        {"do": "pick", "value": "last_name", "from": LAST_NAMES, "number": ["add", "name_number", 1]},
+        pick("last_name", LAST_NAMES, ":name_number + 1"),
         execute("customers of a name", {"namesakes": "n"}),
-        put("before", ["div", ["sub", "namesakes", 1], 2]),
+        put("before", "(:namesakes - 1) / 2"),
         execute("customer by name", {"c": "c_id"}),
     ]
     return [
@@ -128,7 +125,7 @@ def new_order(workload: OrderEntryWorkload) -> Steps:
         execute("insert order"),
         execute("insert new order"),
         *(_read_all() if lists else []),
-        *(when(["le", n, "lines"], _line(n, lists)) for n in _LINES),
+        *(when(f"{n} <= :lines", _line(n, lists)) for n in _LINES),
         COMMIT,
     ]
 
@@ -136,34 +133,35 @@ def new_order(workload: OrderEntryWorkload) -> Steps:
 def _order(workload: OrderEntryWorkload) -> Steps:
     """The customer `c`, the number of `lines`, and item, supplying warehouse and quantity of each line."""
     constants = workload.constants
-    supply: Any = "w"
+    supply = ":w"
     if workload.warehouses > 1:
-        supply = ["case", percent(1), other_warehouse(workload), "w"]
+        supply = f"case when {percent(1)} then {other_warehouse(workload)} else :w end"
     steps = [
         nurand("c", 1023, 1, CUSTOMERS, constants.customer),
-        put("lines", uniform(LINES_MIN, LINES_MAX)),
+        put("lines", f"random({LINES_MIN}, {LINES_MAX})"),
         put("unused", percent(1)),
     ]
     for n in _LINES:
         steps += [
             nurand(f"item{n}", 8191, 1, ITEMS, constants.item, distinct="items"),
             put(f"supply{n}", supply),
-            put(f"quantity{n}", uniform(1, 10)),
+            put(f"quantity{n}", "random(1, 10)"),
         ]
-    remote = [["and", ["le", n, "lines"], ["ne", f"supply{n}", "w"]] for n in _LINES]
-    return [*steps, put("all_local", ["case", ["or", *remote], 0, 1]), *_unused_item(), *_beyond_the_last()]
+    remote = " or ".join(f"{n} <= :lines and :supply{n} <> :w" for n in _LINES)
+    all_local = put("all_local", f"case when {remote} then 0 else 1 end")
+    return [*steps, all_local, *_unused_item(), *_beyond_the_last()]
 
 
 def _unused_item() -> Steps:
     """The last line of a hundredth of the orders names an item that does not exist."""
-    last = [when(["eq", n, "lines"], [put(f"item{n}", _UNUSED_ITEM)]) for n in _LINES[LINES_MIN - 1 :]]
-    return [when("unused", last)]
+    last = [when(f"{n} = :lines", [put(f"item{n}", _UNUSED_ITEM)]) for n in _LINES[LINES_MIN - 1 :]]
+    return [when(":unused", last)]
 
 
 def _beyond_the_last() -> Steps:
     """Lists are as long as the longest order: what is beyond its last line repeats the first."""
     return [
-        when(["gt", n, "lines"], [put(f"item{n}", "item1"), put(f"supply{n}", "supply1")])
+        when(f"{n} > :lines", [put(f"item{n}", ":item1"), put(f"supply{n}", ":supply1")])
         for n in _LINES[LINES_MIN:]
     ]
 
@@ -171,27 +169,26 @@ def _beyond_the_last() -> Steps:
 def _read_all() -> Steps:
     return [
         execute("items", rows="found"),
-        when(["lt", "found", "lines"], [{"do": "rollback"}]),
+        when(":found < :lines", [{"do": "rollback"}]),
         execute("stocks"),
     ]
 
 
 def _line(n: int, lists: bool) -> Steps:
     """One line of the order."""
-    own = [put("number", n), *(put(name, f"{name}{n}") for name in ("item", "supply", "quantity"))]
-    own.append(put("remote", ["case", ["ne", "supply", "w"], 1, 0]))
+    own = [put("number", n), *(put(name, f":{name}{n}") for name in ("item", "supply", "quantity"))]
+    own.append(put("remote", "case when :supply <> :w then 1 else 0 end"))
     if lists:
         return [*own, execute("update stock"), execute("insert line")]
-    left = ["sub", "stock", "quantity"]
-    enough = ["ge", "stock", ["add", "quantity", 10]]
+    left = ":stock - :quantity"
     return [
         *own,
         execute("item", {"price": "i_price"}, rows="found"),
-        when(["eq", "found", 0], [{"do": "rollback"}]),
+        when(":found = 0", [{"do": "rollback"}]),
         execute("stock", {"stock": "s_quantity", "information": "information"}),
-        put("left", ["case", enough, left, ["add", left, 91]]),
+        put("left", f"case when :stock >= :quantity + 10 then {left} else {left} + 91 end"),
         execute("update stock"),
         # money in whole cents: a double has no exact tenths
-        put("cents", ["int", ["mul", ["mul", "quantity", "price"], 100]]),
+        put("cents", "int(:quantity * :price * 100)"),
         execute("insert line"),
     ]

@@ -28,7 +28,6 @@ from steelyard.workloads.steps import (
     named,
     percent,
     put,
-    uniform,
     when,
 )
 
@@ -122,13 +121,13 @@ def _scripted(workload: OrderEntryWorkload, kind: _Kind) -> Scripted:
 
 
 def _payment(workload: OrderEntryWorkload) -> Steps:
-    home = [put("customer_w", "w"), put("customer_d", "d")]
-    away = [put("customer_w", other_warehouse(workload)), put("customer_d", uniform(1, DISTRICTS))]
+    home = [put("customer_w", ":w"), put("customer_d", ":d")]
+    away = [put("customer_w", other_warehouse(workload)), put("customer_d", f"random(1, {DISTRICTS})")]
     remote = [when(percent(_REMOTE_PAYMENT_PERCENT), away, home)] if workload.warehouses > 1 else home
     return [
         *place(workload),
         *remote,
-        put("cents", uniform(100, 500_000)),
+        put("cents", "random(100, 500000)"),
         BEGIN,
         execute("update warehouse"),
         execute("warehouse", {"warehouse_name": "w_name"}),
@@ -136,7 +135,7 @@ def _payment(workload: OrderEntryWorkload) -> Steps:
         execute("district", {"district_name": "d_name"}),
         *customer(workload),
         execute("customer", {"bad_credit": "bad_credit"}),
-        when("bad_credit", [execute("update customer of bad credit")], [execute("update customer")]),
+        when(":bad_credit", [execute("update customer of bad credit")], [execute("update customer")]),
         execute("insert history"),
         COMMIT,
     ]
@@ -145,8 +144,8 @@ def _payment(workload: OrderEntryWorkload) -> Steps:
 def _order_status(workload: OrderEntryWorkload) -> Steps:
     return [
         *place(workload),
-        put("customer_w", "w"),
-        put("customer_d", "d"),
+        put("customer_w", ":w"),
+        put("customer_d", ":d"),
         BEGIN,
         *customer(workload),
         execute("customer"),
@@ -166,18 +165,18 @@ def _delivery(workload: OrderEntryWorkload) -> Steps:
         execute("amount", {"amount": "amount"}),
         execute("update customer"),
     ]
-    district = [execute("oldest new order", {"o": "no_o_id"}, rows="found"), when("found", deliver)]
+    district = [execute("oldest new order", {"o": "no_o_id"}, rows="found"), when(":found", deliver)]
     every = {"do": "loop", "times": DISTRICTS, "index": "d", "steps": district}
-    return [warehouse(workload), put("carrier", uniform(1, 10)), BEGIN, every, COMMIT]
+    return [warehouse(workload), put("carrier", "random(1, 10)"), BEGIN, every, COMMIT]
 
 
 def _stock_level(workload: OrderEntryWorkload) -> Steps:
     return [
         *own_district(workload),
-        put("threshold", uniform(10, 20)),
+        put("threshold", "random(10, 20)"),
         BEGIN,
         execute("district", {"next": "d_next_o_id"}),
-        put("first", ["sub", "next", 20]),
+        put("first", ":next - 20"),
         execute("low stock"),
         COMMIT,
     ]

@@ -1,4 +1,4 @@
-"""Expressions of `\\set` and `\\if`, as trees of the load engine (crates/load/src/plan/steps.rs)."""
+"""Expressions as pgbench's `\\set` writes them, as the load engine's trees (crates/load/src/plan/steps.rs)."""
 
 from __future__ import annotations
 
@@ -60,14 +60,17 @@ class Place:
         return InputError(f"{self.file}:{self.line}: {text}", hint)
 
 
-def parse(text: str, place: Place) -> Tree:
-    """The tree of an expression. Raises InputError with the line of the script."""
-    return _Parser(text, place).whole()
+def parse(text: str, place: Place, own: Mapping[str, tuple[str, int]] | None = None) -> Tree:
+    """The tree of an expression. Raises InputError with the line of the script.
+
+    own: functions beside pgbench's: name in the engine and number of arguments.
+    """
+    return _Parser(text, place, {**_FUNCTIONS, **(own or {})}).whole()
 
 
 class _Parser:
-    def __init__(self, text: str, place: Place) -> None:
-        self._place, self._text = place, text
+    def __init__(self, text: str, place: Place, functions: Mapping[str, tuple[str, int]]) -> None:
+        self._place, self._text, self._functions = place, text, functions
         self._tokens = list(self._cut())
         self._at = 0
         self._depth = 0
@@ -229,8 +232,8 @@ class _Parser:
             if len(arguments) == needed:
                 arguments.append("default_seed")
             needed += 1
-        elif name in _FUNCTIONS:
-            function, needed = _FUNCTIONS[name]
+        elif name in self._functions:
+            function, needed = self._functions[name]
         else:
             hint = "remove it: there is no output to write to" if name == "debug" else f"known: {_known()}"
             raise self._place.error(f"the function {name}() is not supported", hint)
