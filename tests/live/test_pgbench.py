@@ -18,8 +18,8 @@ from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.workloads import Work, work_of
-from steelyard.workloads.load_plan import load_plan
 from steelyard.workloads.expressions import Place, parse
+from steelyard.workloads.load_plan import load_plan
 from steelyard.workloads.pgbench.steps import compiled
 
 HEAD = """\

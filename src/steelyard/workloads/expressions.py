@@ -1,4 +1,4 @@
-"""Expressions as pgbench's `\\set` writes them, as the load engine's trees (crates/load/src/plan/steps.rs)."""
+"""Expressions as pgbench's `\\set` writes them, as trees of the load engine (plan/steps.rs of crates/load)."""
 
 from __future__ import annotations
 
