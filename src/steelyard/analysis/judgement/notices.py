@@ -69,6 +69,7 @@ FOUND = {
     "unequal-variances": "options scatter unequally; intervals allow for it",
     "unfair": "some clients did far more work than others",
     "warm-up": "the first seconds of measure still look like warm-up",
+    "work-differs": "a statement returns more rows in one of two bundles",
     "work-not-checked": "rows of statements were not counted, so equal work was not checked",
     "work-text": "a statement returns other values under some options, in equal rows",
     "zeros": "a metric is 0 in some runs: compared by differences",

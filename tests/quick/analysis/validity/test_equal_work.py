@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evidence import Truth, changed, evidence_of, study_of
+from steelyard.analysis.bundles import compare_bundles
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.verdict import Difference
 from steelyard.analysis.validity.equal_work import equal_work
@@ -182,3 +183,17 @@ def test_a_bundle_without_counts_says_so() -> None:
     found = evidence_of(study_of(AB), {"A": Truth(), "B": Truth()})
     marks = {name: column[:0] for name, column in found.view("marks").items()}
     assert [notice.code for notice in equal_work(changed(found, marks=marks)).notices] == ["work-not-checked"]
+
+
+@pytest.mark.parametrize(("rows", "codes"), [(0, ["work-differs"]), (90, ["work-differs"]), (100, [])])
+def test_two_bundles_whose_statement_returns_other_rows_are_no_clear_result(
+    rows: int, codes: list[str]
+) -> None:
+    here = "here", evidence({"A": [[(100, 0)]] * 6, "B": [[(100, 0)]] * 6}), {}
+    there = "there", evidence({"A": [[(rows, 0)]] * 6, "B": [[(100, 0)]] * 6}), {}
+    (found,) = compare_bundles(here, [there])
+    assert [notice.code for notice in found.uncertain] == codes
+    if codes:
+        assert found.uncertain[0].text == (
+            f"not the same work: look returns {rows / CLIENTS:g} rows per execution there, 25.0 here, under A"
+        )
