@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 from laboratory import Lab, small_study
 from needs import needs
+
+from steelyard.cli.commands import cli
+from steelyard.subjects.servers import daemon
 
 TAKEN = """\
 log_line_prefix = '%m user=\\'%u\\' '
@@ -128,3 +132,27 @@ def test_values_that_valkey_writes_otherwise_are_taken(lab: Lab) -> None:
     study.write_text(VALKEY)
     done = lab.run("run", study, "--dry-run")
     assert done.returncode == 0, done.stderr
+
+
+def test_files_with_too_few_connections_are_refused_before_a_run(lab: Lab) -> None:
+    needs("PostgreSQL")
+    for name, size in (("a.conf", 4), ("b.conf", 8)):
+        (lab.folder / name).write_text(f"max_connections = 12\nwork_mem = {size}MB\n")
+    study = small_study(lab.folder, subject="postgres", blocks=1)
+    done = lab.run(
+        "run", study, "--settings", "a.conf", "--settings", "b.conf", "--clients", "20", "--dry-run"
+    )
+    assert done.returncode == 2 and "the server still admits 12" in done.stderr, done.stderr
+
+
+def test_a_server_that_no_session_can_enter_is_refused_by_its_own_last_words(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs("PostgreSQL")
+    monkeypatch.setattr(daemon, "_START_S", 6.0)
+    (lab.folder / "own.conf").write_text("local_preload_libraries = nothere\nwork_mem = 8MB\n")
+    small_study(lab.folder, subject="postgres", blocks=1)
+    monkeypatch.chdir(lab.folder)
+    done = CliRunner().invoke(cli, ["run", "small.toml", "--settings", "own.conf", "--dry-run"])
+    assert "did not answer within 6 s: could not access file" in done.output
+    assert done.exit_code == 2 and done.output.count("could not access file") == 1, done.output

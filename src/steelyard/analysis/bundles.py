@@ -36,12 +36,11 @@ from steelyard.quantities import count, listed, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 
 _ROUNDING = 1e-12
-# of each run the last execution that most clients reached
 _ROWS = """
     select option, statement, avg(each), list(each) from (
         select option, statement, rows / (execution * clients) as each from marks join runs using (run)
         qualify row_number() over (partition by run, statement order by clients desc, execution desc) = 1
-    ) group by all order by all
+    ) group by all order by all  -- of each run the last execution that most clients reached
 """
 _LEAST, _CERTAIN = 0.05, 0.001  # difference of rows that is one, and how sure
 _WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end

@@ -29,7 +29,7 @@ from steelyard.monitors import MONITORS, Reader, Target
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.quantities import significant
 from steelyard.study.errors import InputError
-from steelyard.study.factors import place_of_setting, settings_given
+from steelyard.study.factors import place_of_setting
 from steelyard.study.host_settings import host_settings
 from steelyard.study.plan import baseline
 from steelyard.study.study import Option, Options
@@ -218,9 +218,9 @@ def open_files(bench: Bench) -> Iterator[InputError]:
 
 
 def connections(bench: Bench, option: Option, load: Load, in_turns: bool) -> Iterator[InputError]:
-    """An error where clients and monitors need more connections than are left. Not of a factor's limit."""
+    """An error where clients and monitors need more connections than are left, and options have one limit."""
     server, study, kind = load.server, bench.study, bench.kind
-    limited = any(key == _LIMIT and at[0] == "factors" for at, key, _ in settings_given(study, "server"))
+    limited = len({one.server.get(_LIMIT) for one in bench.options}) > 1
     # clients of a pooler wait for a connection
     if server is None or server.number is None or not server.left_sql or server.roles or limited:
         return

@@ -115,7 +115,9 @@ class Daemon:
                 self.compare_listening(self.network.places)
                 return process.pid
             time.sleep(0.02)
-        raise SubjectFailed(f"{self._name} did not answer within {_START_S:.0f} s: {self.stop()}")
+        raise SubjectFailed(
+            f"{self._name} did not answer within {_START_S:.0f} s: {self._reason(self.stop())}"
+        )
 
     def compare_listening(self, meant: Iterable[str]) -> None:
         """Stops it if it listens anywhere but on its socket: SubjectFailed. meant: further `address:port`."""
