@@ -1,4 +1,4 @@
-"""Expressions as pgbench's `\\set` writes them, as trees of the load engine (plan/steps.rs of crates/load)."""
+"""Expressions as pgbench's `\\set` writes them, as trees of the load engine (plan/steps.rs)."""
 
 from __future__ import annotations
 
