@@ -16,9 +16,9 @@ from servers import Server, plan, postgres
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
 from steelyard.study.errors import InputError
+from steelyard.study.expressions import Place, parse
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.workloads import Work, work_of
-from steelyard.workloads.expressions import Place, parse
 from steelyard.workloads.load_plan import load_plan
 from steelyard.workloads.pgbench.steps import compiled
 

@@ -51,6 +51,7 @@ ARROWS = {
 ROOMS = {
     "study": """
         errors kernel_files key_types
+        expressions
         setting_names
         monitors
         fleet host_settings passwords source

@@ -5,7 +5,6 @@ https://www.postgresql.org/docs/current/pgbench.html#PGBENCH-METACOMMANDS
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -17,6 +16,8 @@ import tomli_w
 
 from steelyard.sql_text import commands_of, script_of
 from steelyard.study.errors import InputError
+from steelyard.study.expressions import Place, Tree, parse
+from steelyard.study.expressions import variables_of as variables_in
 
 # what a study file cannot begin with
 _SQL = re.compile(
@@ -53,15 +54,14 @@ blocks = 6
 """
 
 _SET = re.compile(r"^[ \t]*\\set[ \t]+(\w+)[ \t]+([^\n]+?)[ \t]*$", re.MULTILINE)
-_RANDOM = re.compile(r"(random|random_zipfian)\s*\((.*)\)", re.IGNORECASE)
-_NAME = re.compile(r"(?<!:):([A-Za-z_]\w*)")
 _EXPRESSION_CHARACTERS_MAX = 200
 _INTEGER_MAX = 2**63 - 1
-_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: int.__add__,
-    ast.Sub: int.__sub__,
-    ast.Mult: int.__mul__,
-    ast.Div: int.__floordiv__,
+_OPERATORS: Mapping[str, Callable[..., int]] = {
+    "add": int.__add__,
+    "sub": int.__sub__,
+    "mul": int.__mul__,
+    "div": int.__floordiv__,
+    "neg": int.__neg__,
 }
 
 
@@ -157,46 +157,37 @@ def _variable(line: str, constants: dict[str, int], scaled: Set[str]) -> Variabl
     found = _SET.match(line)
     if found is None or len(found[2]) > _EXPRESSION_CHARACTERS_MAX:
         return None
-    name, expression = found[1], found[2]
+    name = found[1]
     try:
-        if drawn := _RANDOM.fullmatch(expression):
-            ends = [part.strip() for part in drawn[2].split(",")]
-            generator = _drawn(drawn[1].lower(), ends, constants)
-        else:
-            constants[name] = value = _whole_number(expression, constants)
-            generator = f'{{ kind = "choice", values = [{value}] }}'
-    except (ValueError, SyntaxError, KeyError, ZeroDivisionError, RecursionError):
+        tree = parse(found[2], Place("", 0))
+        match tree:
+            case ["random", low, high]:
+                ends = f"low = {_value(low, constants)}, high = {_value(high, constants)}"
+                generator = f'{{ kind = "uniform", {ends} }}'
+            case ["random-zipfian", low, high, int() | float() as exponent]:
+                ends = f"low = {_value(low, constants)}, high = {_value(high, constants)}"
+                generator = f'{{ kind = "zipf", {ends}, exponent = {exponent:g} }}'
+            case _:
+                constants[name] = value = _value(tree, constants)
+                generator = f'{{ kind = "choice", values = [{value}] }}'
+    except (InputError, ValueError, KeyError, ZeroDivisionError):
         return None
-    return Variable(name, generator, line, not scaled.isdisjoint(_NAME.findall(expression)))
+    return Variable(name, generator, line, not scaled.isdisjoint(variables_in(tree)))
 
 
-def _drawn(function: str, ends: Sequence[str], constants: Mapping[str, int]) -> str:
-    low, high = (_whole_number(end, constants) for end in ends[:2])
-    if function == "random" and len(ends) == 2:
-        return f'{{ kind = "uniform", low = {low}, high = {high} }}'
-    if function == "random_zipfian" and len(ends) == 3:
-        return f'{{ kind = "zipf", low = {low}, high = {high}, exponent = {float(ends[2]):g} }}'
-    raise ValueError(function)
-
-
-def _whole_number(expression: str, constants: Mapping[str, int]) -> int:
-    """The value of an expression of whole numbers, constants, + - * / and parentheses."""
-    tree = ast.parse(_NAME.sub(r"\1", expression).strip(), mode="eval")
-    value = _value(tree.body, constants)
-    if abs(value) > _INTEGER_MAX:
-        raise ValueError(expression)
-    return value
-
-
-def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return constants[name]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, constants)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATORS[type(op)](_value(left, constants), _value(right, constants))
+def _value(tree: Tree, constants: Mapping[str, int]) -> int:
+    """Of an expression of whole numbers, constants, + - * / and parentheses."""
+    match tree:
+        case bool():
+            raise ValueError("not a whole number")
+        case int():
+            value = tree
+        case str():
+            value = constants[tree]
+        case [operator, *parts] if operator in _OPERATORS:
+            value = _OPERATORS[operator](*(_value(part, constants) for part in parts))
         case _:
             raise ValueError("not a whole number")
+    if abs(value) > _INTEGER_MAX:
+        raise ValueError("out of range")
+    return value

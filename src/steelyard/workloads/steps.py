@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.study.expressions import Place, Tree, parse
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Scripted
-from steelyard.workloads.expressions import Place, Tree, parse
 
 Step = dict[str, Any]
 Steps = list[Step]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.study.expressions import Tree
 from steelyard.workloads.brokerage.scale import (
     ACCOUNT_STEP,
     ACCOUNTS,
@@ -19,7 +20,6 @@ from steelyard.workloads.brokerage.scale import (
     WAVE_MS,
     Scale,
 )
-from steelyard.workloads.expressions import Tree
 from steelyard.workloads.steps import Step, Steps, execute, nurand, pick, put, tree, when
 
 # NURand over numbers of past trades, of the kits' shape: half of the draws near others

@@ -9,9 +9,9 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.sql_text import script_of
+from steelyard.study.expressions import Place, Tree, parse, variables_of
 from steelyard.study.key_types import Settings
 from steelyard.study.workloads.statements import Statement
-from steelyard.workloads.expressions import Place, Tree, parse, variables_of
 
 Step = dict[str, Any]
 
