@@ -554,7 +554,7 @@ def hints(settings: dict[str, str | float], *prefix: str) -> list[str]:
         ({"server.policy": "rr"}, ("setpriv", "--bounding-set", "-sys_nice"), "CAP_SYS_NICE is permitted"),
         ({"server.policy": "rr"}, ("unshare", "-Ur"), "root of the machine"),
         ({"sysctl.vm.extfrag_threshold": 9}, (), "mounted read-only"),
-        ({"server.cpus": "4095"}, (), "name CPUs that"),
+        ({"server.cpus": "4095"}, (), f"CPUs 0-{(os.cpu_count() or 1) - 1} exist: name CPUs that"),
         ({"sysctl.kernel.no_such_thing": 9}, (), "use a kernel that has it"),
     ],
 )

@@ -164,7 +164,7 @@ def _hint(error: BaseException | None, name: str) -> str:
             return _HINTS.get(name, f"{privileged()}, outside a container" if error else _CONTROLLERS)
 
 
-_CPUS = "name CPUs that taskset -p 1 and the control group allow"
+_CPUS = f"CPUs 0-{(os.cpu_count() or 1) - 1} exist: name CPUs that taskset -p 1 and the control group allow"
 _NICE = f"{privileged('CAP_SYS_NICE')}, or sudo setcap"
 _CONTROLLERS = "version 2 of control groups: echo '+cpu +cpuset' >/sys/fs/cgroup/cgroup.subtree_control"
 _HINTS = {
