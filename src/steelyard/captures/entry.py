@@ -25,7 +25,7 @@ class Entry:
     log does not say. values: those that were bound, None for NULL. how: as a simple query, parsed without
     values, or with bound values. flaw: why it cannot be executed again, '' where it can. database: '' where
     the format does not say. place: `file:line` of its record. line: number of the record in its session, None
-    where the log has none.
+    where the log has none. xact: its transaction, where the log names it.
     """
 
     session: str
@@ -38,6 +38,7 @@ class Entry:
     database: str = ""
     place: str = ""
     line: int | None = None
+    xact: str = ""
 
 
 @dataclass
@@ -46,7 +47,8 @@ class Records:
 
     left_out: by reason, of statements; first: place of the first of each. beside: records that are no
     statement. users: of the statements. dotted_bytes, longest_bytes: lengths of bound values that end in
-    `...`, and the largest of the others.
+    `...`, and the largest of the others. connects, databases: of the threads and sessions of a server, whose
+    log goes on in its next file.
     """
 
     left_out: Counter[str] = field(default_factory=Counter[str])
@@ -55,6 +57,8 @@ class Records:
     users: set[str] = field(default_factory=set[str])
     dotted_bytes: set[int] = field(default_factory=set[int])
     longest_bytes: int = 0
+    connects: Counter[str] = field(default_factory=Counter[str])
+    databases: dict[str, str] = field(default_factory=dict[str, str])
 
     def leave(self, reason: str, place: str, count: int = 1) -> None:
         """Counts statements that are not executed again."""
@@ -98,6 +102,7 @@ class Format(Protocol):
 
 WHOLE_SECONDS = "statements whose log has whole seconds: those of one second follow one another at once"
 FAILED = "statements that failed in the capture"
+UNDOING = "statements whose failure undid their transaction (deadlocks, failed commits)"
 COPIED = "COPY and LOAD DATA: their data are not in a log"
 CUT = "statements whose text or values the log has cut"
 CUT_VALUES = "statements with a value that ends in `...`: the log has cut it (log_parameter_max_length)"

@@ -31,6 +31,8 @@ _STUDY = "study.toml"
 _SUBJECT = 'subject.kind = "postgres"\n'
 # of each statement; of more, a random part: a study lists them
 _VALUES_MAX = 1000
+# a cursor, a savepoint; or hidden
+_OF_SESSION = re.compile(r"<|(fetch|move|close|savepoint|release|rollback)\b", re.IGNORECASE)
 _COLON = re.compile(r"(?<!:):[A-Za-z_]")
 _WITHOUT_VALUES = "statements without values"
 # a study has at most 1 MiB
@@ -127,7 +129,7 @@ def _called(files: Sequence[Path], database: str, left_out: Counter[str]) -> Ite
             left_out[_TOO_LONG] += 1
             continue
         found = facts(sql, "postgresql")
-        odd = found.control or found.state or found.copies or found.broken or sql.startswith("<")
+        odd = found.control or found.state or found.copies or found.broken or _OF_SESSION.match(sql)
         if odd or not (found.reads or found.writes) or _COLON.search(sql):
             left_out[_NOT_A_STATEMENT] += 1
         else:
@@ -234,6 +236,8 @@ def _summary(
     yield f"pg_stat_statements: {len(statements)} of {len(called)} statements, {share:.1%} of their calls"
     for what, count in left_out.items():
         yield f"left out: {count:,} {what}"
+    if lists := sum("/*, ... */" in one.sql for one in called):
+        yield f"{lists:,} statements with lists that pg_stat_statements has cut: one value stands for a list"
     if missing:
         yield f"pg_stat_statements has no values: fill in {folder / _VALUES}, and give it by --values"
     if statements:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from steelyard.captures.entry import COPIED, CUT, FAILED, Entry, Records
+from steelyard.captures.entry import COPIED, CUT, FAILED, UNDOING, Entry, Records
 from steelyard.captures.statements import Facts, facts, without_releases
 from steelyard.captures.tokens import LONGEST_CHARACTERS, Dialect, bare
 
@@ -23,6 +23,7 @@ SERVER_VALUES = "statements with values that the server makes (time, sequences, 
 GIVES = "statements whose result has values of the server, which later ones may contain"
 STATE = "statements that change the state of their session"
 WRITES = "writes of sessions that ran side by side: their order between sessions is not that of the capture"
+_CALLS = "calls of procedures: a replay does twice what the log also has of their statements (MySQL)"
 BATCHES = "texts of several statements, each measured as one"
 
 
@@ -63,10 +64,25 @@ class Selection:
 
     def session(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The statements to execute, in order. A transaction comes whole, or not at all."""
+        wrote = False
+        for transaction, unfinished in self._transactions(entries):
+            for entry in self._whole(transaction, unfinished):
+                wrote = wrote or self._facts(entry).writes
+                yield entry
+        self.writing_sessions += wrote
+
+    def _transactions(self, entries: Iterable[Entry]) -> Iterator[tuple[list[Entry], str]]:
+        """Each with why it is left out. Without a begin, one has the statements up to a Sync.
+
+        https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
+        """
         state = _State(self.dialect)
         transaction: list[Entry] = []
-        wrote = prepares = False
+        prepares = False
         for entry in entries:
+            if transaction and not state.open and (not entry.xact or entry.xact != transaction[-1].xact):
+                yield transaction, ""
+                transaction = []
             found = self._facts(entry)
             prepares = prepares or found.prepares
             if "release" in found.acts and not prepares:
@@ -78,21 +94,10 @@ class Selection:
             if not state.open and not state.seen and {*found.acts} in ({"commit"}, {"rollback"}):
                 self.records.leave(_WITHOUT_BEGIN, entry.place)
                 continue
-            within = state.open
-            for act in found.acts:
+            for act in found.acts if entry.flaw != UNDOING else ("rollback",):
                 state.step(act)
-                within = within or state.open
             transaction.append(entry)
-            if not state.open:
-                kept = self._whole(transaction) if within else self._kept(transaction)
-                yield from kept
-                wrote = wrote or any(self._facts(one).writes for one in kept)
-                transaction = []
-        if transaction:
-            kept = self._whole(transaction, _UNFINISHED)
-            yield from kept
-            wrote = wrote or any(self._facts(one).writes for one in kept)
-        self.writing_sessions += wrote
+        yield transaction, _UNFINISHED if state.open else ""
 
     def _whole(self, entries: list[Entry], unfinished: str = "") -> list[Entry]:
         """Of a transaction, or of several, each begun by the end of the one before.
@@ -113,7 +118,7 @@ class Selection:
         parts = [part for part in parts if part]
         for number, part in enumerate(parts, start=1):
             reason = unfinished if number == len(parts) else ""
-            if self.dialect == "postgresql" and self._failed(part):
+            if self._failed(part):
                 reason = _FAILED_TRANSACTION
             for entry in part:
                 if reason and (len(parts) == 1 or not self._facts(entry).control):
@@ -123,11 +128,15 @@ class Selection:
         return kept
 
     def _failed(self, transaction: Iterable[Entry]) -> bool:
-        """Whether PostgreSQL undid it: it had an error, and did not roll back to a savepoint after that."""
-        failed = False
+        """Whether the server undid it.
+
+        PostgreSQL: it had an error, and did not roll back to a savepoint after that. MariaDB: it was the
+        victim of a deadlock, or could not be committed. https://dev.mysql.com/doc/refman/8.4/en/innodb-error-handling.html
+        """
+        failed, undoes = False, FAILED if self.dialect == "postgresql" else UNDOING
         for entry in transaction:
-            rolled_back = "to" in self._facts(entry).acts
-            failed = (failed or self._flaw(entry) == FAILED) and not rolled_back
+            flaw = self._flaw(entry)
+            failed = (failed or flaw == undoes) and (bool(flaw) or "to" not in self._facts(entry).acts)
         return failed
 
     def _kept(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -169,5 +178,6 @@ class Selection:
             STATE: found.state,
             WRITES: found.writes,
             BATCHES: found.several,
+            _CALLS: found.calls and self.dialect == "mysql",
         }
         self.notes.update(name for name, is_so in noted.items() if is_so)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,7 +49,7 @@ _COMMITS = frozenset(
 )
 # they read no table: without autocommit, none of them begins a transaction
 _BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
-_OF_SESSION: Sequence[Sequence[str]] = ([], ["session"], ["@@session"])
+_AUTOCOMMIT = re.compile(r"(?:set|,)(?: (?:@@)?(?:session|local))? (?:@@)?autocommit(?: :=)? (\S+)")
 _STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"))
 
 
@@ -61,7 +62,7 @@ class Facts:
     was prepared, `savepoint`, `to` (a savepoint), `none` (needs no transaction), or ''. server_values: it
     takes values that the server makes, so other ones each time. gives: its result has values that the server
     made, which later statements may contain. state: it changes its session. prepares: it prepares statements.
-    chooses: another database.
+    chooses: another database. calls: a procedure.
     """
 
     broken: bool
@@ -74,6 +75,7 @@ class Facts:
     several: bool
     prepares: bool
     chooses: bool
+    calls: bool
     acts: tuple[str, ...]
     parameters: int
 
@@ -102,8 +104,9 @@ def facts(sql: str, dialect: Dialect) -> Facts:
         gives="returning" in words or bool(words & {"nextval", "currval", "lastval", "last_insert_id"}),
         state=any(first in _STATE for first in firsts) or {"create", "temporary"} <= words,
         several=len(parts) > 1,
-        prepares="prepare" in firsts,
+        prepares="prepare" in firsts and "commit" not in acts,
         chooses=firsts == ["use"],
+        calls="call" in firsts,
         acts=acts,
         parameters=len({token.text for token in found if token.kind == "parameter"}),
     )
@@ -134,7 +137,12 @@ def _act(part: Sequence[Token], dialect: Dialect) -> str:
     """https://www.postgresql.org/docs/current/sql-commands.html, and MariaDB's "Transactions"."""
     words = [token.text.lower() for token in part if token.text not in ("@", ".", ":", "=", "`")]
     match [word for word in words if word not in ("work", "transaction")]:
-        case ["begin", *_] | ["start"] | ["start", "with" | "read" | "isolation", *_]:
+        case (
+            ["begin", *_]
+            | ["xa", "start" | "begin", *_]
+            | ["start"]
+            | ["start", "with" | "read" | "isolation", *_]
+        ):
             return "begin"
         case ["commit" | "end" | "rollback" | "abort", "and", "chain", *_]:
             return "chain"
@@ -148,12 +156,11 @@ def _act(part: Sequence[Token], dialect: Dialect) -> str:
             return "commit"
         case ["savepoint", *_]:
             return "savepoint"
-        case ["set", *scope, "autocommit" | "@@autocommit", value] if scope in (
-            [],
-            ["session"],
-            ["@@session"],
-        ):
-            return "on" if value in ("1", "on", "true") else "off"
+        case ["set", *_] if found := _AUTOCOMMIT.search(" ".join(words)):
+            return "on" if found[1] in ("1", "on", "true", "default") else "off"
+        # of MySQL; any session commits what one has prepared
+        case ["xa", "prepare" | "commit" | "rollback", *_]:
+            return "commits"
         case [("deallocate" | "discard"), *_]:
             return "release"
         case [first, *rest] if dialect == "mysql" and first in _COMMITS and "temporary" not in rest:

@@ -26,7 +26,7 @@ class Store:
             "pragma journal_mode = off; pragma synchronous = off;"
             "create table entry (number integer primary key, session text, begin_us integer,"
             " took_us integer, sql text, how text, bound text, flaw text, base text, place text,"
-            " line integer);"
+            " line integer, xact text);"
             "create unique index once on entry (session, line, begin_us)"
         )
 
@@ -34,7 +34,7 @@ class Store:
         """Appends entries; how many are new, and how many repeat session, line and time of one."""
         before, number = self._database.total_changes, self._number
         self._database.executemany(
-            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
+            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
         )
         self._database.commit()
         new = self._database.total_changes - before
@@ -56,6 +56,7 @@ class Store:
                 _ascii(entry.database),
                 entry.place,
                 entry.line,
+                entry.xact,
             )
 
     def clear(self, flaw: str) -> None:
@@ -82,13 +83,15 @@ class Store:
     def entries(self, session: str) -> Iterator[Entry]:
         """Those of one session, in the order in which they were added."""
         rows = self._database.execute(
-            "select begin_us, took_us, sql, how, bound, flaw, place from entry where session = ?"
+            "select begin_us, took_us, sql, how, bound, flaw, place, xact from entry where session = ?"
             " order by number",
             (session,),
         )
-        for begin_us, took_us, sql, how, bound, flaw, place in rows:
+        for begin_us, took_us, sql, how, bound, flaw, place, xact in rows:
             values, text = tuple(json.loads(bound)), json.loads(sql)
-            yield Entry(json.loads(session), begin_us, took_us, text, how, values, flaw, place=place)
+            yield Entry(
+                json.loads(session), begin_us, took_us, text, how, values, flaw, place=place, xact=xact
+            )
 
     def close(self) -> None:
         """Closes the file."""

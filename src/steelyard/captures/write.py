@@ -105,12 +105,13 @@ def _check_read(records: Records, store: Store) -> None:
 
 
 def _choose(store: Store, records: Records, database: str) -> None:
-    """Leaves the statements of one database."""
+    """Leaves the statements of one database. Sessions that began before the log name none: they are of it."""
     found = store.databases()
-    if len(found) < 2 and database in ("", *found):
+    named = found.keys() - {""}
+    if len(named) < 2 and database in ("", *found):
         return
     counts = ", ".join(f"{name or '(none)'} ({count:,})" for name, count in found.items())
-    if database not in found:
+    if database not in named:
         cause = f'no statement of database "{database}"' if database else "statements of several databases"
         raise InputError(f"{cause}; statements by database: {counts}", "choose one by --database")
     records.leave(_OTHER_DATABASES, "", sum(found.values()) - found[database])

@@ -191,6 +191,119 @@ def test_each_record_is_a_statement_or_counted(tmp_path: Path) -> None:
         assert count + found.left_out.total() + found.beside.total() == len(heads)
 
 
+def test_plans_and_times_of_connections_are_no_statements(tmp_path: Path) -> None:
+    plan = "duration: 4.401 ms  plan:\nQuery Text: select 1\nResult  (cost=0.00..0.01 rows=1 width=4)"
+    ready = "connection ready: setup total=8.123 ms, fork=1.111 ms, authentication=2.123 ms"
+    messages = [ready, "duration: 1 ms  statement: select 1", plan]
+    header = capture([log(tmp_path, [record(n, one) for n, one in enumerate(messages)])], tmp_path / "c")
+    assert (header.events, header.left_out, sum(header.beside.values())) == (1, {}, 2)
+
+
+def test_an_error_is_of_the_statement_that_it_names(tmp_path: Path) -> None:
+    # log_statement = 'all' without log_duration; what cannot be parsed has no line of its own
+    begun = record(1, "statement: insert into t values (1)")
+    for other in (
+        record(2, "syntax error", error_severity="ERROR", statement="selec 1"),
+        record(2, "terminating connection due to administrator command", error_severity="FATAL"),
+    ):
+        header = capture([log(tmp_path, [begun, other])], tmp_path / "c")
+        assert header.events == 1
+        assert header.left_out.get(FAILED, 0) == (other["error_severity"] == "ERROR")
+
+
+def test_errors_of_processes_of_the_server_are_no_statements(tmp_path: Path) -> None:
+    own = {"error_severity": "ERROR", "dbname": "", "session_id": "p"}
+    records = [
+        record(1, "duration: 1 ms  statement: select 1"),
+        record(2, "canceling autovacuum task", **own),
+        record(3, "WAL segment has been removed", **own, statement="START_REPLICATION 0/3 TIMELINE 1"),
+    ]
+    header = capture([log(tmp_path, records)], tmp_path / "c")
+    assert (header.events, header.left_out, sum(header.beside.values())) == (1, {}, 2)
+
+
+def general(folder: Path, name: str, *lines: tuple[str, str]) -> Path:
+    """Of thread 12, behind the header that FLUSH LOGS writes as well."""
+    text = "mysqld, Version: 8.0.36 (MySQL). started with:\nTcp port: 3306\nTime   Id Command    Argument\n"
+    for command, argument in lines:
+        text += f"2024-05-01T10:00:00.123+02:00\t   12 {command}\t{argument}\n"
+    (folder / name).write_text(text)
+    return folder / name
+
+
+CONNECT = ("Connect", "app@localhost on shop using TCP/IP")
+WORK = (("Query", "begin"), ("Query", "update t set a = 1"))
+
+
+def test_a_change_of_the_user_undoes_what_is_open(tmp_path: Path) -> None:
+    change = ("Change user", "app@localhost on shop")
+    file = general(tmp_path, "a.log", CONNECT, *WORK, change, *WORK, ("Query", "commit"))
+    header = capture([file], tmp_path / "c")
+    assert (header.events, sum(header.left_out.values()), len(header.sessions)) == (3, 2, 1)
+
+
+def test_a_session_goes_on_in_the_next_file_and_ends_with_the_server(tmp_path: Path) -> None:
+    first = general(tmp_path, "a.log", CONNECT, *WORK)
+    # mysqladmin flush-logs, of a log that was moved, and of one that was not
+    second = general(tmp_path, "b.log", ("Query", "commit"))
+    assert capture([first, second], tmp_path / "c").events == 3
+    first.write_text(first.read_text() + second.read_text())
+    assert capture([first], tmp_path / "c").events == 3
+    # the server was started again
+    second = general(tmp_path, "b.log", CONNECT, ("Query", "select 1"), ("Query", "commit"))
+    header = capture([general(tmp_path, "a.log", CONNECT, *WORK), second], tmp_path / "c")
+    assert list(header.left_out.values()) == [2, 1] and header.events == 1
+
+
+def test_sessions_whose_database_is_not_known_are_not_lost(tmp_path: Path) -> None:
+    file = general(tmp_path, "a.log", ("Query", "update t set a = 1"), CONNECT, ("Query", "select 1"))
+    header = capture([file], tmp_path / "c")
+    assert (header.events, header.left_out) == (2, {})
+    change = ("Change user", "app@localhost on stock")
+    file = general(tmp_path, "a.log", WORK[1], CONNECT, WORK[1], change, WORK[1])
+    with pytest.raises(InputError, match="several databases"):
+        capture([file], tmp_path / "c")
+    assert capture([file], tmp_path / "c", "shop").left_out == {"statements of other databases": 2}
+
+
+def slow(sql: str, *heads: str, ids: str = "") -> str:
+    return (
+        "# Time: 2024-05-01T10:00:00.123456Z\n# User@Host: app[app] @ localhost []  Id:     8\n"
+        "# Query_time: 0.000123  Lock_time: 0.000001 Rows_sent: 0  Rows_examined: 0"
+        + "".join(f"{head}\n" for head in heads or ("",))
+        + f"SET {ids}timestamp=1714550400;\n{sql};\n"
+    )
+
+
+def test_a_slow_log_has_ids_of_inserts_deadlocks_and_statements_of_procedures(tmp_path: Path) -> None:
+    file = tmp_path / "slow.log"
+    work = [slow("begin"), slow("insert into t values (null)", ids="last_insert_id=4,insert_id=5,")]
+    victim = slow("update t set a = 1", " Thread_id: 8 Errno: 1213 Killed: 0 Bytes_received: 1")
+    nested = slow("update t set a = 2", "", "# Stored_routine: shop.p")
+    file.write_text("".join([*work, victim, *work, slow("commit"), slow("call p()"), nested]))
+    header = capture([file], tmp_path / "c")
+    assert header.events == 4 and list(header.left_out.values()) == [2, 1, 1]
+    assert any(note.startswith("calls of procedures") for note in header.notes)
+
+
+def test_a_slow_log_with_a_sample_of_statements_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "slow.log"
+    rate = "# Log_slow_rate_type: query  Log_slow_rate_limit: "
+    file.write_text(slow("select 1", "", f"{rate}1") + slow("select 2", "", f"{rate}100"))
+    with pytest.raises(InputError, match=r"slow\.log:8: some of the statements") as refused:
+        capture([file], tmp_path / "c")
+    assert "log_slow_rate_limit = 1" in refused.value.hint
+
+
+def test_a_mix_says_which_lists_were_cut_and_has_no_savepoints(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        'query,calls\n"select a from t where b in ($1 /*, ... */)",10\nsavepoint $1,90\nfetch $1 from c,9\n'
+    )
+    said = write_mix([tmp_path / "s.csv"], tmp_path / "out", None)
+    assert "1 statements with lists that pg_stat_statements has cut: one value stands for a list" in said
+    assert any("left out: 2 texts that are no statement to repeat" in line for line in said)
+
+
 def test_a_log_of_stderr_is_refused_with_the_setting(tmp_path: Path) -> None:
     file = tmp_path / "postgresql.log.2026-11-22-10"
     file.write_text(

@@ -30,7 +30,7 @@ GENERAL = START + (
     "\t\t     3 Query\texecute p using @a\n"
     "\t\t     3 Execute\tselect 3\n"
     "\t\t     3 Quit\t\n"
-) + START + "261123  1:00:00\t     3 Query\tcommit\n"  # fmt: skip
+) + START + "261123  1:00:00\t     3 Connect\troot@localhost on shop\n\t\t     3 Query\tcommit\n"  # fmt: skip
 SLOW = START + (
     "# Time: 261122 23:22:47\n"
     "# User@Host: root[root] @ localhost []\n"
@@ -87,12 +87,12 @@ def test_a_general_log_gives_what_was_sent_and_what_was_executed(tmp_path: Path)
     found, left_out = read(general_log, GENERAL.encode(), tmp_path)
     second = 10**6
     assert facts(found) == [
-        ("1:3", 0, None, "select *\n\nfrom t", ()),
-        ("1:4", 2 * second, None, "select 'a'", ()),
-        ("1:3", 2 * second, None, "execute p using @a", ()),
-        ("2:3", 5833 * second, None, "commit", ()),
+        ("3:1", 0, None, "select *\n\nfrom t", ()),
+        ("4:1", 2 * second, None, "select 'a'", ()),
+        ("3:1", 2 * second, None, "execute p using @a", ()),
+        ("3:2", 5833 * second, None, "commit", ()),
     ]
-    assert [one.database for one in found] == ["shop", "shop", "shop", ""]
+    assert [one.database for one in found] == ["shop"] * 4
     assert not left_out
 
 

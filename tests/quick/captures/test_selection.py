@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.captures.entry import COPIED, CUT, FAILED, Entry
+from steelyard.captures.entry import COPIED, CUT, FAILED, UNDOING, Entry
 from steelyard.captures.selection import GIVES, SERVER_VALUES, STATE, WRITES, Selection
 from steelyard.captures.tokens import Dialect, normalised, tokens
 
 
-def entry(sql: str, flaw: str = "") -> Entry:
-    return Entry("s", 0, None, sql, flaw=flaw)
+def entry(sql: str, flaw: str = "", xact: str = "") -> Entry:
+    return Entry("s", 0, None, sql, flaw=flaw, xact=xact)
 
 
 def selected(
@@ -52,6 +52,65 @@ def test_an_error_behind_a_savepoint_undoes_all_but_for_a_rollback_to_it() -> No
     assert sum(selection.records.left_out.values()) == 5
 
 
+def test_a_rollback_to_a_savepoint_that_failed_mends_nothing() -> None:
+    failed = entry("rollback to other", FAILED)
+    assert selected(["begin", "update t set a = 1", failed, "commit", "select 1"])[0] == ["select 1"]
+
+
+def test_statements_without_a_begin_that_shared_a_transaction_end_as_it_did() -> None:
+    batch = [entry("update t set a = 1", xact="3/7"), entry("update t set a = 2", xact="3/7")]
+    failed = entry("insert into t values (1)", FAILED, "3/7")
+    kept, selection = selected([*batch, failed, entry("select 1", xact="3/8")])
+    assert kept == ["select 1"]
+    assert sum(selection.records.left_out.values()) == 3
+    kept, _ = selected([*batch, entry("deallocate p", xact="3/7"), failed, "select 1"])
+    assert kept == ["select 1"]
+    # each in a transaction of its own
+    assert selected([batch[0], entry("insert into t values (1)", FAILED, "3/8")])[0] == [batch[0].sql]
+    # a begin takes in what the batch did before it
+    begun = [*batch, entry("begin", xact="3/7"), entry("select 2", xact="3/7"), entry("commit", xact="3/7")]
+    assert len(selected(begun)[0]) == 5
+
+
+def test_a_deadlock_undoes_the_transaction_of_its_victim() -> None:
+    work, victim = ["begin", "update t set a = 1"], entry("update t set a = 2", UNDOING)
+    kept, selection = selected([*work, victim, *work, "commit"], "mysql")
+    assert kept == [*work, "commit"]
+    assert selection.records.left_out[UNDOING] == 1 and selection.records.left_out.total() == 3
+    assert selected([*work, entry("commit", UNDOING)], "mysql")[0] == []
+    # it has ended: what follows is committed by itself
+    assert selected([*work, victim, "update t set a = 3"], "mysql")[0] == ["update t set a = 3"]
+
+
+def test_a_transaction_of_xa_ends_where_it_is_prepared() -> None:
+    work = ["xa start 'a'", "update t set a = 1", "xa end 'a'"]
+    assert selected(work, "mysql")[0] == []
+    prepared = [*work, "xa prepare 'a'"]
+    assert selected(prepared, "mysql")[0] == prepared
+    for end in ("xa commit 'a'", "xa rollback 'a'"):
+        assert selected([*prepared, end], "mysql")[0] == [*prepared, end]
+        # by another session
+        assert selected([end], "mysql")[0] == [end]
+    assert len(selected([*work, "xa commit 'a' one phase"], "mysql")[0]) == 4
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        "set autocommit=0, session_track_schema=1, sql_mode = concat(@@sql_mode, ',STRICT_TRANS_TABLES')",
+        "SET sql_mode = '', SESSION autocommit = OFF",
+        "SET LOCAL autocommit := 0",
+        "set names utf8mb4, @@session.autocommit = 0",
+    ],
+)
+def test_autocommit_is_seen_wherever_a_list_sets_it(off: str) -> None:
+    kept, _ = selected([off, "update t set a = 1", "commit", "update t set a = 2"], "mysql")
+    assert kept == [off, "update t set a = 1", "commit"]
+    kept, _ = selected([off, "update t set a = 1", "set autocommit=default", "update t set a = 2"], "mysql")
+    assert len(kept) == 4
+    assert len(selected(["set global autocommit=0", "update t set a = 1"], "mysql")[0]) == 2
+
+
 def test_a_chained_transaction_begins_where_the_one_before_it_ends() -> None:
     chain = ["begin", "update t set a = 1", "commit and chain", "update t set a = 2", "rollback"]
     assert selected(chain)[0] == chain
@@ -71,6 +130,7 @@ def test_a_chained_transaction_begins_where_the_one_before_it_ends() -> None:
         (["begin", "select 1", "ROLLBACK; DEALLOCATE ALL"], ["begin", "select 1", "ROLLBACK"]),
         (["begin", "COMMIT; DISCARD ALL", "select 2"], ["begin", "COMMIT", "select 2"]),
         (["deallocate all"], []),
+        (["begin", "prepare transaction 'a'", "deallocate all"], ["begin", "prepare transaction 'a'"]),
     ],
 )  # fmt: skip
 def test_a_release_beside_an_end_leaves_the_end(statements: list[str], kept: list[str]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,16 +24,8 @@ _SNIFFED = re.compile(
 )
 _START = re.compile(r".*, Version: .* started with:\s*")
 _HEADER_LINES = 2
+_CONNECTS = ("Connect", "Change user")
 _EPOCH = datetime(2000, 1, 1)
-
-
-@dataclass
-class _Sessions:
-    """What is known of the sessions since the server's last start."""
-
-    start: int = 0
-    database: dict[str, str] = field(default_factory=dict[str, str])
-    executes: set[str] = field(default_factory=set[str])
 
 
 def sniff(head: bytes) -> bool:
@@ -44,9 +35,10 @@ def sniff(head: bytes) -> bool:
 
 def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements, those of prepared statements with their values in the text. Raises InputError."""
-    sessions, clock = _Sessions(), Clock()
+    executes: set[str] = set()
+    clock = Clock()
     at_us: int | None = None
-    for number, (time, session, command, argument) in _records(path, sessions):
+    for number, (time, thread, command, argument) in _records(path):
         place = f"{path}:{number}"
         try:
             at_us = clock.read(_us(time), place) if time else at_us
@@ -54,36 +46,41 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
             raise InputError(f"{place}: no record of a {NAME}: {error}") from None
         if at_us is None:
             raise InputError(f"{place}: no record of a {NAME}: its first line has no time")
-        name = f"{sessions.start}:{session}"
-        if command == "Connect":
-            records.users.add(argument.partition("@")[0])
-        if _is_statement(sessions, name, command, argument):
-            yield Entry(name, at_us, None, argument, database=sessions.database.get(name, ""), place=place)
+        # a session begins, and what the one before left open is undone; a header begins none: FLUSH LOGS
+        if command in _CONNECTS:
+            records.connects[thread] += 1
+            if " on " in argument:
+                records.users.add(argument.partition("@")[0])
+        name = f"{thread}:{records.connects[thread]}"
+        if _is_statement(records.databases, executes, name, command, argument):
+            yield Entry(name, at_us, None, argument, database=records.databases.get(name, ""), place=place)
         else:
             records.beside[PARTS if command in ("Prepare", "Execute", "Close stmt") else OTHERS] += 1
 
 
-def _is_statement(sessions: _Sessions, name: str, command: str, argument: str) -> bool:
-    if command == "Connect" and (found := re.search(r" on (\S*)", argument)):
-        sessions.database[name] = found[1]
+def _is_statement(
+    databases: dict[str, str], executes: set[str], name: str, command: str, argument: str
+) -> bool:
+    if command in _CONNECTS and (found := re.search(r" on (\S*)", argument)):
+        databases[name] = found[1]
     elif command == "Init DB":
-        sessions.database[name] = argument
+        databases[name] = argument
     elif command == "Query":
         if found := re.fullmatch(r"use\s+`?(\w+)`?;?", argument.strip(), re.IGNORECASE):
-            sessions.database[name] = found[1]
+            databases[name] = found[1]
         # the server logs what EXECUTE executes as well
         if re.match(r"\s*execute\b", argument, re.IGNORECASE):
-            sessions.executes.add(name)
+            executes.add(name)
         return True
     elif command == "Execute":
-        own = name not in sessions.executes
-        sessions.executes.discard(name)
+        own = name not in executes
+        executes.discard(name)
         return own
     return False
 
 
-def _records(path: Path, sessions: _Sessions) -> Iterator[tuple[int, tuple[str | None, str, str, str]]]:
-    """Number of the first line, time, session, command, argument, which may have several lines."""
+def _records(path: Path) -> Iterator[tuple[int, tuple[str | None, str, str, str]]]:
+    """Number of the first line, time, thread, command, argument, which may have several lines."""
     record: tuple[str | None, str, str] | None = None
     # a statement may have a million lines
     argument: list[str] = []
@@ -96,7 +93,6 @@ def _records(path: Path, sessions: _Sessions) -> Iterator[tuple[int, tuple[str |
                 if record:
                     yield begin, (*record, _text(argument))
                 record = None
-                sessions.start += 1
                 skip = _HEADER_LINES
             elif found := _LINE.fullmatch(line):
                 if record:

@@ -42,8 +42,8 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
 
 def _line(record: Any, place: str) -> Line:
     """Raises TypeError for a value that is no text, AttributeError for a record that is no object."""
-    names = ("session_id", "timestamp", "error_severity", "message", "detail", "statement", "dbname", "user")
-    values = [record.get(name, "") for name in names]
+    names = "session_id timestamp error_severity message detail statement dbname user vxid"
+    values = [record.get(name, "") for name in names.split()]
     if not all(isinstance(value, str) for value in values):
         raise TypeError("a text is needed")
     return Line(*values, number=record.get("line_num"), place=place)

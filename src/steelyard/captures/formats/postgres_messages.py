@@ -27,14 +27,14 @@ from steelyard.captures.entry import (
     Records,
 )
 
-# a name may have a colon, and no space behind it
+# a name may have a colon, and no space behind it; auto_explain writes plans
 _MESSAGE = re.compile(
     r"(?:duration: (?P<ms>\d{1,12}(?:\.\d+)?) ms)?(?:  )?(?P<call>fastpath function call: .*)?"
-    r"(?:(?P<what>statement|parse|bind|execute)(?: (?P<fetch>fetch from )?.*?)?: (?P<sql>.*))?",
+    r"(?:(?P<what>statement|parse|bind|execute|plan)(?: (?P<fetch>fetch from )?.*?)?:[ \n](?P<sql>.*))?",
     re.DOTALL,
 )
-# of a statement, in any language
-_TIMED = re.compile(r"\D{1,40}\d+[.,]\d{3} ms\b")
+# of a statement, in any language; `=`: of a connection
+_TIMED = re.compile(r"[^\d=]{1,40}\d+[.,]\d{3} ms\b")
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)')(?:, |$)")
 _EPOCH = datetime(2000, 1, 1)
 _ERRORS = ("ERROR", "FATAL", "PANIC")
@@ -52,7 +52,8 @@ _ZONES_H = re.findall(
 class Line:
     """One record of a log.
 
-    at: as written; query: of a record on an error, the statement; number: in its session.
+    at: as written; query: of a record on an error, the statement; number: in its session; xact: its virtual
+    transaction, `3/0` where it has ended.
     """
 
     session: str
@@ -63,6 +64,7 @@ class Line:
     query: str
     database: str
     user: str
+    xact: str
     number: int | None
     place: str
 
@@ -111,9 +113,7 @@ class Statements:
 
     def _entry(self, line: Line, found: re.Match[str]) -> Entry:
         self._records.users.add(line.user)
-        entry = Entry(
-            line.session, 0, None, found["sql"], database=line.database, place=line.place, line=line.number
-        )
+        entry = self._of(line, 0, found["sql"])
         if found["what"] == "statement":
             return entry
         values = _values(line.detail)
@@ -131,23 +131,33 @@ class Statements:
         return replace(entry, how="values", values=values, flaw=flaw)
 
     def _error(self, line: Line, at_us: int) -> Iterator[Entry]:
-        if begun := self._begun.pop(line.session, None):
+        # without its text (log_min_error_statement) it still ends its transaction
+        failed = bool(line.query) or line.severity == "ERROR"
+        begun = self._begun.pop(line.session, None)
+        if begun and failed and line.query in ("", begun.sql):
             self._records.beside[PARTS] += 1
             yield replace(begun, flaw=FAILED)
-        # without its text (log_min_error_statement) it still ends its transaction
-        elif line.query or line.severity == "ERROR":
-            yield Entry(
-                line.session,
-                at_us,
-                None,
-                line.query,
-                flaw=FAILED,
-                database=line.database,
-                place=line.place,
-                line=line.number,
-            )
+            return
+        if begun:
+            yield begun
+        # a process of the server has no database
+        if failed and line.database:
+            yield replace(self._of(line, at_us, line.query), flaw=FAILED)
         else:
             self._records.beside[OTHERS] += 1
+
+    def _of(self, line: Line, begin_us: int, sql: str) -> Entry:
+        xact = "" if line.xact.endswith("/0") else line.xact
+        return Entry(
+            line.session,
+            begin_us,
+            None,
+            sql,
+            database=line.database,
+            place=line.place,
+            line=line.number,
+            xact=xact,
+        )
 
     def _us(self, at: str) -> int:
         """Of `2026-11-22 10:00:00.123 UTC`, in UTC; a name that is not known never changes."""

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.captures.entry import FAILED, INCOMPLETE, OTHERS, WHOLE_SECONDS, Clock, Entry, Records
+from steelyard.captures.entry import (
+    FAILED,
+    INCOMPLETE,
+    OTHERS,
+    UNDOING,
+    WHOLE_SECONDS,
+    Clock,
+    Entry,
+    Records,
+)
 from steelyard.captures.tokens import Dialect
 from steelyard.study.errors import InputError
 
@@ -21,11 +30,15 @@ _HEAD = re.compile(r"# User@Host: ([^\[]*)")
 # of MariaDB; of MySQL; and what Percona's server and MySQL with log_slow_extra add
 _THREAD = re.compile(r"# Thread_id: (\d+)|# User@Host: .* Id:\s+(\d+)\s*$", re.MULTILINE)
 _SCHEMA = re.compile(r"^#.* Schema: (\S*)  |^use `?([^`\n]*?)`?;$", re.MULTILINE)
-_FAILED = re.compile(r"^#.* (?:(?:Last_)?errno|Killed): [1-9]", re.MULTILINE | re.IGNORECASE)
+_FAILED = re.compile(r"^#.* (?:(?:Last_)?errno|Killed): ([1-9]\d*)", re.MULTILINE | re.IGNORECASE)
 _TOOK = re.compile(r"# Query_time: (\d{1,10}(?:\.\d+)?)\s")
-_STAMP = re.compile(r"SET timestamp=(\d{1,10}(?:\.\d+)?);\s*")
+_STAMP = re.compile(r"SET (?:(?:last_)?insert_id=\d+,)*timestamp=(\d{1,10}(?:\.\d+)?);\s*")
 _START = re.compile(r".*, Version: .* started with:\s*")
+_SAMPLED = re.compile(r"# Log_slow_rate_type: query +Log_slow_rate_limit: (?!1\b)")
 _SECOND_US = 1_000_000
+# a failed commit, a deadlock, a conflict between servers: https://dev.mysql.com/doc/mysql-errors/8.4/en/
+_UNDOING = ("1180", "1213", "3101")
+_NESTED = "statements within procedures: who calls these executes them"
 
 
 def sniff(head: bytes) -> bool:
@@ -38,6 +51,8 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
     start, clock, database = 0, Clock(), ""
     for number, lines, whole in _records(path):
         place = f"{path}:{number}"
+        if any(map(_SAMPLED.match, lines)):
+            raise InputError(f"{place}: some of the statements, not all", "log_slow_rate_limit = 1")
         if not lines[0].startswith("#"):
             # the header of a server's start
             start += any(_START.fullmatch(line) for line in lines)
@@ -86,11 +101,13 @@ def _entry(lines: Sequence[str], start: int, database: str) -> Entry | None:
         return None
     for found in _SCHEMA.finditer(head):
         database = found[2] if found[1] is None else found[1]
+    failed = _FAILED.search(head)
+    flaw = _NESTED if "\n# Stored_routine: " in head else FAILED if failed else ""
     return Entry(
         f"{start}:{thread[1] or thread[2]}",
         round(float(stamp[1]) * _SECOND_US),
         round(float(took[1]) * _SECOND_US),
         sql[:-1],
-        flaw=FAILED if _FAILED.search(head) else "",
+        flaw=UNDOING if failed and failed[1] in _UNDOING else flaw,
         database=database,
     )
