@@ -23,6 +23,6 @@ def as_csv(records: Sequence[dict[str, str]]) -> str:
         row[0], row[1], row[2], row[5] = one["timestamp"], "u", one["dbname"], one["session_id"]
         row[3], row[11], row[13] = "7", one["error_severity"], one["message"]
         row[14], row[19] = one["detail"], one["statement"]
-        row[9] = one.get("vxid", "")
+        row[7], row[9] = one.get("ps", ""), one.get("vxid", "")
         rows.writerow(row)
     return out.getvalue()

@@ -17,7 +17,7 @@ _RELEASED = "releases of a driver's prepared statements: a replay has its own"
 _LONG = f"statements longer than {LONGEST_CHARACTERS >> 20} MiB"
 _EMPTY = "empty statements"
 _CHOICES = "choices of a database: a replay has one"
-_WITHOUT_BEGIN = "commits and rollbacks without a begin in the capture"
+_WITHOUT_BEGIN = "without a begin in the capture"
 
 SERVER_VALUES = "statements with values that the server makes (time, sequences, random numbers)"
 GIVES = "statements whose result has values of the server, which later ones may contain"
@@ -92,9 +92,11 @@ class Selection:
                 entry = replace(entry, sql=text)
                 found = self._facts(entry)
             if not state.open and not state.seen and {*found.acts} in ({"commit"}, {"rollback"}):
-                self.records.leave(_WITHOUT_BEGIN, entry.place)
+                self.records.leave(f"{found.acts[0]}s {_WITHOUT_BEGIN}", entry.place)
                 continue
-            for act in found.acts if entry.flaw != UNDOING else ("rollback",):
+            acts = ("rollback",) if entry.flaw == UNDOING else found.acts
+            # a begin that failed begins none
+            for act in acts if not entry.flaw or acts != ("begin",) else ():
                 state.step(act)
             transaction.append(entry)
         yield transaction, _UNFINISHED if state.open else ""
@@ -121,10 +123,14 @@ class Selection:
             if self._failed(part):
                 reason = _FAILED_TRANSACTION
             for entry in part:
-                if reason and (len(parts) == 1 or not self._facts(entry).control):
-                    self.records.leave(self._flaw(entry) or reason, entry.place)
+                found, flaw = self._facts(entry), self._flaw(entry)
+                if reason and (len(parts) == 1 or not found.control):
+                    flaw = flaw or reason
+                if flaw:
+                    self.records.leave(flaw, entry.place)
                 else:
-                    kept += self._kept([entry])
+                    self._note(found)
+                    kept.append(entry)
         return kept
 
     def _failed(self, transaction: Iterable[Entry]) -> bool:
@@ -138,16 +144,6 @@ class Selection:
             flaw = self._flaw(entry)
             failed = (failed or flaw == undoes) and (bool(flaw) or "to" not in self._facts(entry).acts)
         return failed
-
-    def _kept(self, entries: Iterable[Entry]) -> list[Entry]:
-        kept: list[Entry] = []
-        for entry in entries:
-            if reason := self._flaw(entry):
-                self.records.leave(reason, entry.place)
-            else:
-                self._note(self._facts(entry))
-                kept.append(entry)
-        return kept
 
     def _facts(self, entry: Entry) -> Facts:
         return facts(bare(entry.sql), self.dialect)

@@ -49,7 +49,7 @@ _COMMITS = frozenset(
 )
 # they read no table: without autocommit, none of them begins a transaction
 _BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
-_AUTOCOMMIT = re.compile(r"(?:set|,)(?: (?:@@)?(?:session|local))? (?:@@)?autocommit(?: :=)? (\S+)")
+_AUTOCOMMIT = re.compile(r"(?:set|,)(?: (?:@@)?(?:session|local))? (?:@@)?autocommit (\S+)")
 _STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"))
 
 
@@ -135,7 +135,8 @@ def _first(part: Sequence[Token]) -> str:
 
 def _act(part: Sequence[Token], dialect: Dialect) -> str:
     """https://www.postgresql.org/docs/current/sql-commands.html, and MariaDB's "Transactions"."""
-    words = [token.text.lower() for token in part if token.text not in ("@", ".", ":", "=", "`")]
+    # without signs, and without those of a comment that MariaDB executes
+    words = [token.text.lower() for token in part if token.kind != "other" or token.text == ","]
     match [word for word in words if word not in ("work", "transaction")]:
         case (
             ["begin", *_]

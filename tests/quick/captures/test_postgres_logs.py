@@ -105,8 +105,9 @@ def test_what_cannot_be_executed_again_says_why(tmp_path: Path) -> None:
         ("insert into t values (1)", FAILED),
         ("select $1", NO_VALUES),
         ("select $1", CUT_VALUES),
+        ("select 1", FETCHED),
     ]
-    assert left_out == {FETCHED: 1}
+    assert not left_out
 
 
 @pytest.mark.parametrize("name", ["csv", "json"])

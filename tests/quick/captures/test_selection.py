@@ -57,6 +57,12 @@ def test_a_rollback_to_a_savepoint_that_failed_mends_nothing() -> None:
     assert selected(["begin", "update t set a = 1", failed, "commit", "select 1"])[0] == ["select 1"]
 
 
+@pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
+def test_a_begin_that_failed_begins_no_transaction(dialect: Dialect) -> None:
+    failed = entry("start transaction read write", FAILED)
+    assert selected([failed, "update t set a = 1"], dialect)[0] == ["update t set a = 1"]
+
+
 def test_statements_without_a_begin_that_shared_a_transaction_end_as_it_did() -> None:
     batch = [entry("update t set a = 1", xact="3/7"), entry("update t set a = 2", xact="3/7")]
     failed = entry("insert into t values (1)", FAILED, "3/7")
@@ -101,6 +107,7 @@ def test_a_transaction_of_xa_ends_where_it_is_prepared() -> None:
         "SET sql_mode = '', SESSION autocommit = OFF",
         "SET LOCAL autocommit := 0",
         "set names utf8mb4, @@session.autocommit = 0",
+        "/*!40101 SET autocommit=0 */",
     ],
 )
 def test_autocommit_is_seen_wherever_a_list_sets_it(off: str) -> None:
@@ -142,6 +149,14 @@ def test_the_server_of_mariadb_commits_where_its_manual_says_so() -> None:
     assert selected(toggled, "mysql")[0] == toggled
     defined = ["begin", "update t set a = 1", "create table c (a int)", "update t set a = 2", "commit"]
     assert selected(defined, "mysql")[0] == defined
+    dumped = [
+        "/*!40100 begin */",
+        "update t set a = 1",
+        "/*!40000 ALTER TABLE `t` DISABLE KEYS */",
+        "rollback",
+    ]
+    assert selected(dumped, "mysql")[0] == dumped
+    assert selected([*dumped[:2], "select 1"], "mysql")[0] == []
     temporary = ["begin", "create temporary table c (a int)", "update t set a = 2"]
     assert selected(temporary, "mysql")[0] == []
     # a transaction that begins ends the one that is open
@@ -155,7 +170,8 @@ def test_without_autocommit_what_was_not_committed_is_left_out() -> None:
 
 
 def test_a_commit_whose_begin_was_not_captured_is_left_out_and_one_without_effect_is_not() -> None:
-    kept, _ = selected(["commit", "select 1", "begin; update t set a = 1; commit", "rollback"])
+    kept, selection = selected(["commit", "select 1", "begin; update t set a = 1; commit", "rollback"])
+    assert [*selection.records.left_out] == ["commits without a begin in the capture"]
     assert kept == ["select 1", "begin; update t set a = 1; commit", "rollback"]
 
 

@@ -36,6 +36,9 @@ _MESSAGE = re.compile(
 # of a statement, in any language; `=`: of a connection
 _TIMED = re.compile(r"[^\d=]{1,40}\d+[.,]\d{3} ms\b")
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)')(?:, |$)")
+_NO_TEXT = "statements with a duration alone: log_min_duration_statement leaves out their text"
+# log_duration logs them as well; "": a log that does not say
+_PARTS = ("PARSE", "BIND", "")
 _EPOCH = datetime(2000, 1, 1)
 _ERRORS = ("ERROR", "FATAL", "PANIC")
 _SEVERITIES = (*_ERRORS, "LOG", "WARNING", "NOTICE", "INFO", *(f"DEBUG{n}" for n in range(1, 6)), "DEBUG")
@@ -53,7 +56,7 @@ class Line:
     """One record of a log.
 
     at: as written; query: of a record on an error, the statement; number: in its session; xact: its virtual
-    transaction, `3/0` where it has ended.
+    transaction, `3/0` where it has ended; command: what the process was at.
     """
 
     session: str
@@ -65,6 +68,7 @@ class Line:
     database: str
     user: str
     xact: str
+    command: str
     number: int | None
     place: str
 
@@ -88,15 +92,15 @@ class Statements:
             self._records.leave(UNREADABLE, line.place)
         elif found is None:
             self._records.beside[OTHERS] += 1
-        elif found["call"] or found["fetch"]:
-            self._records.leave(CALLED if found["call"] else FETCHED, line.place)
-        elif found["what"] in ("statement", "execute"):
+        elif found["call"] or found["what"] in ("statement", "execute"):
             yield from self._ended(line.session)
             entry, took_us = self._entry(line, found), round(float(found["ms"] or 0) * 1e3)
             if found["ms"]:
                 yield replace(entry, begin_us=at_us - took_us, took_us=took_us)
             else:
                 self._begun[line.session] = replace(entry, begin_us=at_us)
+        elif not found["what"] and line.session not in self._begun and line.command not in _PARTS:
+            self._records.leave(_NO_TEXT, line.place)
         else:
             self._records.beside[PARTS] += 1
             if found["what"] is None and found["ms"] and (begun := self._begun.pop(line.session, None)):
@@ -113,7 +117,9 @@ class Statements:
 
     def _entry(self, line: Line, found: re.Match[str]) -> Entry:
         self._records.users.add(line.user)
-        entry = self._of(line, 0, found["sql"])
+        entry = self._of(line, 0, found["sql"] or "")
+        if found["call"] or found["fetch"]:
+            return replace(entry, flaw=CALLED if found["call"] else FETCHED)
         if found["what"] == "statement":
             return entry
         values = _values(line.detail)
