@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from steelyard.recordings.cells import number
 from steelyard.recordings.clocks import DAY_S, EPOCH, Clock, day_of, time_of
 from steelyard.recordings.report import Report
+from steelyard.recordings.samples import Mean
 from steelyard.recordings.source import BANNER, Source
 
 _KNOWN = re.compile(r"\s*(?:-*procs|kthr)\b|Average:|Summary|Moyenne|Durchschn|\s*$|.*RESTART")
@@ -24,24 +25,6 @@ _ID = re.compile(r"\d+|-")
 _IDS = ("UID", "PID", "TGID", "TID")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
-
-
-class Mean:
-    """value: the mean of all values added; None without any."""
-
-    def __init__(self) -> None:
-        self._sum = 0.0
-        self._count = 0
-
-    def add(self, value: float) -> None:
-        """Adds one value."""
-        self._sum += value
-        self._count += 1
-
-    @property
-    def value(self) -> float | None:
-        """Their mean."""
-        return self._sum / self._count if self._count else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +77,14 @@ class Columns:
     """Reads the output of a tool. heading: what a line of names says, None: it is no such line.
 
     busy: things whose shares form the CPU's use, by the figure. since_boot: the first reading counts since
-    the boot, and is left out where others follow.
+    the boot, and is left out where others follow. page: rows between two headings; fewer: it began again.
     """
 
     tool: str
     heading: Callable[[list[str]], Heading | None]
     busy: Mapping[str, str] = field(default_factory=dict[str, str])
     since_boot: bool = False
+    page: int = 0
 
     def __call__(self, source: Source) -> list[Report]:
         """One report. Raises InputError."""
@@ -169,6 +153,8 @@ class _Readings:
     unequal: int = 0
     zone: tzinfo | None = None
     since_boot: bool = False
+    rows: int = 0
+    again: bool = False
 
     def of_banner(self, banner: re.Match[str]) -> None:
         """Takes the machine and its day."""
@@ -193,6 +179,11 @@ class _Readings:
         """A heading: its time is when the first interval began."""
         if second is not None and self.heading_s is None:
             self.heading_s, self.before_s = second, self.day_s + second
+        if 0 < self.rows < self.tool.page and self.since_boot and not heading.named:
+            self.again = True
+            text = f"{self.tool.tool} began again: its first reading counts since the boot, and is left out"
+            self.report.notices.append(("since-boot", text))
+        self.rows = 0
         if (heading, "") in self.seen:
             self.next(None)
         self.seen.add((heading, ""))
@@ -238,6 +229,10 @@ class _Readings:
         step = 10.0 ** -(_decimals(cells[heading.shares[0]]) or 0) if shares else 1.0
         foots = not any(shares) or abs(sum(shares) - 100) <= _SLACK + len(shares) * step / 2
         self.unequal += not foots
+        self.rows += 1
+        if self.again:
+            self.again = False
+            return True
         rows = [(at_s, thing, found, foots) for thing, found in of.items()]
         if self.since_boot and not self.number:
             self.first += rows

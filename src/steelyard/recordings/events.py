@@ -14,7 +14,7 @@ import duckdb
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, share_read
+from steelyard.recordings.source import Source, several_runs, share_read
 
 Relation = Callable[[Path], str]
 _TICK_S = 0.5
@@ -91,6 +91,17 @@ def mean_and_largest(
         return connection.execute(query).fetchone() or (None, None)
 
 
+def again(source: Source, relation: Relation, columns: str, where: str) -> int | None:
+    """The line, about, from which values of columns come again; None: they do not."""
+    query = f"select row_number() over () as line, {columns} from {{}}"
+    with readable(source) as path, source.deadline.query(source.path) as connection:
+        found = connection.execute(
+            f"select max(line) from ({query.format(relation(path))}) where {where}"
+            f" group by {columns} having count(*) > 1 order by 1 limit 1"
+        ).fetchone()
+    return int(found[0]) if found else None
+
+
 @contextmanager
 def _watched(source: Source) -> Generator[None]:
     """Reports the progress of a query, which occupies this thread, from another one."""
@@ -137,9 +148,12 @@ def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnecti
 
 
 def _rejected(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
+    heading = source.head().partition("\n")[0].strip()
     with suppress(duckdb.Error):
         query = "select line, any_value(csv_line) from reject_errors group by line order by line"
         for line, text in connection.execute(query).fetchall():
+            if str(text).strip() == heading:
+                raise several_runs(source, int(line))
             source.skip(int(line), str(text or ""))
 
 

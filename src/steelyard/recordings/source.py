@@ -170,6 +170,13 @@ class Source:
         ]
 
 
+def several_runs(source: Source, line: int) -> InputError:
+    """For a log whose beginning comes again: the time between two runs would count."""
+    return InputError(
+        f"{source.path}:{line}: another run begins in this file", "give each run a file of its own"
+    )
+
+
 def _until(lines: Iterator[Line], most: int) -> tuple[list[Line], bool]:
     """The first lines, and whether they are all: the last one passes so many characters."""
     found: list[Line] = []

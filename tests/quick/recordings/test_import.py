@@ -495,7 +495,9 @@ def test_the_bar_is_on_a_terminal_alone(tmp_path: Path) -> None:
 
 def test_a_log_of_transactions_shows_its_progress_too(tmp_path: Path) -> None:
     place = tmp_path / "pgbench_log.1"
-    place.write_text("".join(f"{i % 8} {i} {900 + i % 99} 0 1772445600 {i}\n" for i in range(1000)) * 2000)
+    place.write_text(
+        "".join(f"{i % 8} {i // 8} {900 + i % 99} 0 1772445600 {i % 1000}\n" for i in range(2_000_000))
+    )
     shares: list[float] = []
     import_files([str(place)], [], False, lambda _, share: shares.append(share))
     assert shares == sorted(shares) and 0 < shares[0] <= 1

@@ -60,7 +60,7 @@ def test_a_packed_file_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_p
 @pytest.mark.parametrize("name", ["vmstat.txt", "pgbench_log.1"])
 def test_an_import_ends_after_the_minutes_that_it_has(tmp_path: Path, name: str) -> None:
     place = tmp_path / name
-    rows = "".join(f"{i % 8} {i} {900 + i % 99} 0 1772445600 {i}\n" for i in range(1000))
+    rows = "".join(f"{i % 8} {2 + i} {900 + i % 99} 0 1772445600 {i}\n" for i in range(1000))
     place.write_text(VMSTAT + SMALL * 100_000 if name == "vmstat.txt" else rows * 3000)
     refused = refusal(str(place), "--minutes", "0.001")
     assert str(refused) == f"{place}: the import takes longer than 0.001 min"

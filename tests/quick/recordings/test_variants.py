@@ -300,3 +300,56 @@ def test_a_new_format_of_lines_is_one_file_of_forty_lines(
         assert [code for code, _ in second.notices] == ["does-not-foot"]
     finally:
         known_formats.cache_clear()
+
+
+def test_ticks_since_the_boot_are_subtracted(tmp_path: Path) -> None:
+    ticks = [
+        ("100 schedule", "40 do_fork", "140 total"),
+        ("160 schedule", "40 do_fork", "7 sys_read", "207 total"),
+    ]
+    text = "".join(f"   {line:<30} 0.5\n" for capture in ticks for line in capture)
+    (report,) = read(tmp_path, "readprofile.txt", text)
+    assert {row["stack"]: row["samples"] for row in report.rows["profile"]} == {
+        "schedule_[k]": 60, "do_fork_[k]": 0, "sys_read_[k]": 7,
+    }  # fmt: skip
+
+
+VMSTAT = "r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(4, 6), (22, 43)])
+def test_vmstat_that_is_started_again_counts_since_the_boot_again(
+    tmp_path: Path, rows: int, kept: int
+) -> None:
+    """A heading comes again after a page of 20 rows or more; after fewer the tool began again."""
+    row = "1  0      0 100000  10000 200000    0    0     0     0  100  200  {} 5 {} 0  0\n"
+    loop = VMSTAT + row.format(1, 94) + row.format(50, 45) * (rows - 1)
+    (report,) = read(tmp_path, "vmstat.txt", loop * 2)
+    shares = report.samples.values_of("us_percent")
+    assert len(shares) == kept and shares.count(1) == (rows > 20)
+
+
+CSV = ["drivers/jmeter", "drivers/benchbase_raw", "drivers/k6", "drivers/pgbench_log"]
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_a_log_of_two_runs_is_refused(tmp_path: Path, name: str) -> None:
+    """The time between them would count."""
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == name)
+    with pytest.raises(InputError, match="another run begins in this file") as refused:
+        read(tmp_path, "log.txt", text.rstrip("\n") + "\n" + text)
+    assert refused.value.hint == "give each run a file of its own"
+
+
+def test_a_pause_between_aggregated_intervals_is_no_time_of_work(tmp_path: Path) -> None:
+    rows = [f"{1_772_445_600 + second} 100 5000 400000 10 900\n" for second in (0, 1, 2, 60, 61, 62)]
+    (report,) = read(tmp_path, "pgbench_log.1", "".join(rows))
+    assert rates([report]) == [(600, 6, 0)]
+    assert dict(report.notices) == {"intervals-missing": "intervals are missing: the file has 6 of 63 s"}
+
+
+def test_two_intervals_of_lockmeter_are_two_reports(tmp_path: Path) -> None:
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == "kernel/lockmeter")
+    first, second = read(tmp_path, "lockmeter.txt", text + text.replace("60.50 sec", "30.25 sec"))
+    assert (first.seconds, second.seconds) == (60.5, 30.25)
+    assert len(first.rows["locks"]) == len(second.rows["locks"])

@@ -10,7 +10,7 @@ from typing import Any, cast
 from steelyard.recordings.histograms import encoded, leading
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Source, several_runs
 
 TITLE = "k6 --out json"
 
@@ -24,11 +24,15 @@ def read(source: Source) -> list[Report]:
     seconds: dict[int, list[int]] = {}
     latencies: dict[int, int] = {}
     users = 0.0
+    declared: set[str] = set()
     for line, text in source.lines():
         try:
             point = cast("dict[str, Any]", json.loads(text))
             name, data = str(point["metric"]), cast("dict[str, Any]", point["data"])
             if point["type"] != "Point":
+                if name in declared:
+                    raise several_runs(source, line)
+                declared.add(name)
                 continue
             at = datetime.fromisoformat(data["time"]).timestamp()
             value = float(data["value"])

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.recordings.cells import LARGEST
-from steelyard.recordings.events import lines_of, mean_and_largest, reduced
+from steelyard.recordings.events import again, lines_of, mean_and_largest, reduced
 from steelyard.recordings.lines import Found, Lines, Now, rule
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Source, several_runs
 
 TITLE = "pgbench -l: per transaction, or aggregated"
 
@@ -60,6 +60,8 @@ def read(source: Source) -> list[Report]:
         return _INTERVALS(source)
     report = Report(source.place(source.first))
     columns = len(first.split())
+    if (line := again(source, _relation, "client, number", "number <= 1")) is not None:
+        raise several_runs(source, line)
     reduced(source, report, _relation, _EVENTS.format(columns=columns))
     if columns > 6:
         _seventh(source, report)
@@ -92,21 +94,20 @@ def _interval(now: Now, found: Found) -> bool | None:
     """Readings of one interval: counts, latency, and lag where there was one."""
     cells, n = list(map(int, found[0].split())), now.numbers
     width = n.setdefault("width", len(cells))
-    if len(cells) not in _WIDTHS or len(cells) != width:
-        return False
-    if max(cell for i, cell in enumerate(cells) if i not in _SQUARES) > LARGEST:
+    most = max(cell for i, cell in enumerate(cells) if i not in _SQUARES)
+    if len(cells) != width or width not in _WIDTHS or most > LARGEST:
         return False
     second, done, failed = cells[0], cells[1], sum(cells[13:15])
     # later ones are later, or from another thread
-    distance = second - n.get("last", second)
-    if distance > 0:
-        n["step"] = min(n.get("step", distance), distance)
-    n["last"] = max(second, n.get("last", second))
+    if (distance := second - n.get("last", second)) > 0:
+        n["step"] = min(n["step"] or distance, distance)
+    n["last"] = max(second, n["last"])
     at_s = second - n.setdefault("start", second)
-    counts = {"done": done, "failed": failed, "us": cells[2], "skipped": sum(cells[10:11])}
-    for name, value in counts.items():
+    n["us"] += cells[2]
+    n["skipped"] += sum(cells[10:11])
+    for name, value in (("done", done), ("failed", failed)):
         n[name] += value
-        if name in ("done", "failed") and len(n) <= 2 * _SECONDS_MAX:
+        if len(n) <= 2 * _SECONDS_MAX:
             n[name, at_s] += value
     values = {"transactions": done} | dict(zip(("skipped", "retried", "retries"), cells[10:13], strict=False))
     for name, i in (("latency", 2), ("lag", 6)):
@@ -127,9 +128,14 @@ def _close(now: Now) -> None:
         return
     report.began = datetime.fromtimestamp(n["start"], UTC)
     if step := n["step"]:
-        report.seconds = float(n["last"] + step - n["start"])
+        span_s = float(n["last"] + step - n["start"])
         seconds = [key[1] for key in n if isinstance(key, tuple) and key[0] == "done"]
         whole = sum(n["done", second] for second in seconds) == n["done"]
+        # pgbench writes a line for each interval, also for one without a transaction
+        report.seconds = min(span_s, step * len(seconds)) if whole else span_s
+        if report.seconds < span_s:
+            text = f"intervals are missing: the file has {report.seconds:g} of {span_s:g} s"
+            report.notices.append(("intervals-missing", text))
         each = tuple((int(s), int(n["done", s]), int(n["failed", s])) for s in seconds)
         report.work = Work(int(n["done"]), int(n["failed"]), each if step == 1 and whole else (), detail=2)
         if not whole:

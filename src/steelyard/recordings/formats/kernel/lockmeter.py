@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
-from steelyard.recordings.lines import Found, Lines, Now, Rule, has, known, numbers, rule, word
+from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, numbers, rule
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Line, Source
 
@@ -51,6 +51,10 @@ def _joined(lines: Iterator[Line]) -> Iterator[Line]:
             begun = None
     if begun:
         yield begun
+
+
+def _section(now: Now, found: Found) -> None:
+    now.words = Words(section=found["section"])
 
 
 def _heading(now: Now, found: Found) -> None:
@@ -95,13 +99,13 @@ def _lock(now: Now, row: Found) -> bool | None:
 sniff = has(r"^[>\s]*SPINLOCKS\s+HOLD\s+WAIT")
 _LINES = Lines(
     (
-        word(r"\s*(?P<section>SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b.*"),
+        rule(r"\s*(?P<section>SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b.*", _section, once="{section}"),
         rule(r"(.*TOTAL.*\b)NAME\s*", _heading),
         rule(r".*(?i:overflowed|may be in error).*", _warning),
         rule(r"\s*(\+0x\S*)\s*", _continue),
         Rule(_ROW, _lock),
         Rule(_READS, _lock),
-        numbers(r".*Delta Time: (?P<seconds>N) sec.*"),
+        numbers(r".*Delta Time: (?P<seconds>N) sec.*", once="delta"),
         known(r"\s*(?:UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)"),
     )
 )

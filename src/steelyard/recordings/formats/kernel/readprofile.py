@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+from steelyard.recordings.captures import differences
 from steelyard.recordings.lines import Found, Lines, Now, rule
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
 
 TITLE = "readprofile and kernprof (Linux)"
 
@@ -25,7 +28,27 @@ def _count(now: Now, found: Found) -> None:
     now.numbers[name] += int(found["count"])
 
 
-read = Lines(
-    (rule(_TICKS, _count), rule(_KERNPROF, _count)),
+_LINES = Lines(
+    (
+        rule(r"\s*(?P<count>\d+) +(?P<name>total) +\d+\.\d+\s*", _count, once="total"),
+        rule(_TICKS, _count),
+        rule(r"\s*(?P<name>TOTAL_SAMPLES) +(?P<count>\d+)\s*", _count, once="samples"),
+        rule(_KERNPROF, _count),
+    ),
     lambda now: now.report.ticks({str(name): int(count) for name, count in now.numbers.items()}),
+    after=("total", r"\s*\d+ "),
 )
+
+
+def read(source: Source) -> list[Report]:
+    """One report: ticks, between the first and the last capture where there are several."""
+    first, *later = (report for report in _LINES(source) if report.rows)
+    captures = [{row["stack"]: row["samples"] for row in one.rows["profile"]} for one in (first, *later)]
+    if later:
+        first.rows.clear()
+        for capture in captures:
+            # functions without ticks are not printed
+            for stack in dict.fromkeys(name for one in captures for name in one):
+                first.stack(stack, capture.get(stack, 0))
+        differences(first, "profile", ("role", "stack"), ("samples",), "the kernel's profile")
+    return [first]

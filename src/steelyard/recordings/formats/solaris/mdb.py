@@ -44,7 +44,9 @@ sniff = has(rf"^(?:{_CPUINFO}|{_THREADS}|{_MEMORY})$")
 # dispatch queues, threads by state and priority, memory by use
 read = Lines(
     (
-        rule(rf"{_CPUINFO}|{_THREADS}|{_MEMORY}", _table),
+        rule(rf"{_CPUINFO}|{_MEMORY}", _table),
+        # of another capture
+        rule(_THREADS, _table, once="threads"),
         reading(
             r"\s*(?P<of>\d+) +[0-9a-f]+ +[0-9a-f]+ +(?P<runnable_threads>\d+) +\d+ +(?P<priority>-?\d+)"
             r" +\w+ +\w+ +t-\d+ +[0-9a-f]+(?: +\S.*?)?\s*",

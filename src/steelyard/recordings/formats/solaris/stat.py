@@ -39,4 +39,5 @@ read = Columns(
     _heading,
     {"cpu_busy_mpstat": r"cpu \d+", "cpu_busy_vmstat": "host"},
     since_boot=True,
+    page=19,
 )

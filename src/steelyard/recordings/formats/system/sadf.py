@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from steelyard.recordings.columns import Mean
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
+from steelyard.recordings.samples import Mean
 from steelyard.recordings.source import Source
 from steelyard.study.errors import InputError
 

@@ -29,4 +29,4 @@ def _heading(columns: list[str]) -> Heading | None:
 
 
 sniff = has(r"^ *r +b +(?:w +)?swpd +free\b.*\bid\b")
-read = Columns("vmstat", _heading, {"cpu_busy_vmstat": "cpu all"}, since_boot=True)
+read = Columns("vmstat", _heading, {"cpu_busy_vmstat": "cpu all"}, since_boot=True, page=20)
