@@ -47,6 +47,8 @@ class Deadline:
     @contextmanager
     def query(self, path: Path) -> Generator[duckdb.DuckDBPyConnection]:
         """A connection for queries of a file. Raises InputError for a file that cannot be read."""
+        # an interrupt between two queries interrupts none
+        self.check(path)
         connection = duckdb.connect(config={"memory_limit": _MEMORY})
         timer = Timer(max(0.0, self.left_s), connection.interrupt)
         timer.daemon = True
