@@ -217,7 +217,7 @@ def _logs(values: Floats) -> Floats:
 def _comparison(test: _Test, here: _Side, p_value: float, alpha: float) -> Comparison:
     """p_value: corrected. alpha: of the interval."""
     found, difference = test.found, test.found.difference
-    margin = here.evidence.study.plan.smallest_effect_percent / 100
+    margin = here.evidence.margin
     wide, narrow = found.half_width(alpha), found.half_width(2 * ALPHA)
     outcome: Outcome = "better" if (difference > 0) == (test.metric.better == "higher") else "worse"
     if not test.gains:

@@ -43,7 +43,7 @@ def judge(evidence: Evidence) -> Judgement:
     """The judgement of a study's evidence, over all points together (clients None) and at each of several."""
     run_metrics = compute_run_metrics(evidence)
     labels, baseline = tuple(evidence.labels), evidence.baseline
-    margin = evidence.study.plan.smallest_effect_percent / 100
+    margin = evidence.margin
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
     metrics, counted = run_metrics.metrics, metrics_that_count(evidence.study, run_metrics)
     intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
@@ -92,7 +92,7 @@ def judge(evidence: Evidence) -> Judgement:
         latch_costs=latch.costs,
         win_map=cells,
         statements=statement_latencies(evidence, run_metrics),
-        queries=by_query(run_metrics, labels, baseline, margin),
+        queries=by_query(evidence, run_metrics),
         work=(*work.differences, *work.meant),
         equal_work=work.held,
         profile=profile(evidence),

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.judgement.results import Estimate, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
-from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import ALPHA, Floats, Ints
+from steelyard.analysis.statistics.distributions import Floats, Ints, half_width
 from steelyard.bundle.evidence.evidence import Evidence
 
 Bools = NDArray[np.bool_]
@@ -172,13 +171,9 @@ def _highest(
 
 
 def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -> Estimate:
-    n = len(values)
     logs = bool((values > 0).all())
     y: Floats = np.log(values) if logs else values
-    mean = float(y.mean())
-    half = math.inf
-    if n > 1:
-        half = distributions.t_critical(n - 1, ALPHA) * float(y.std(ddof=1)) / math.sqrt(n)
+    mean, half = float(y.mean()), half_width(y)
     low, high = mean - half, mean + half
     if logs:
         mean, low, high = math.exp(mean), math.exp(low), math.exp(min(high, 700.0))
@@ -188,6 +183,6 @@ def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -
         clients=clients,
         value=mean,
         low=max(low, 0.0),
-        high=high if n > 1 else math.inf,
-        blocks=n,
+        high=high if len(values) > 1 else math.inf,
+        blocks=len(values),
     )

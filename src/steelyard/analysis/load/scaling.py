@@ -24,7 +24,7 @@ from steelyard.analysis.load.scaling_text import (
     sentence,
 )
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.analysis.statistics.distributions import ALPHA, Floats, t_critical
+from steelyard.analysis.statistics.distributions import Floats, half_width
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence.evidence import Evidence, Topology
@@ -107,8 +107,7 @@ def _linear_ends(linear: float, logs: Floats, fewest: Floats) -> Ends:
     """Interval of linear: Student's t on the log ratio within blocks to the fewest clients."""
     if not len(logs) == len(fewest) > 1:
         return 0.0, math.inf
-    ratio = logs - fewest
-    half = float(t_critical(len(ratio) - 1, ALPHA) * ratio.std(ddof=1) / math.sqrt(len(ratio)))
+    half = half_width(logs - fewest)
     return linear * math.exp(-half), linear * math.exp(half)
 
 
@@ -154,8 +153,7 @@ def _level_error(runs: Floats) -> float:
     A run is fast or slow at all its points alike: the residuals of a curve do not show that.
     """
     logs = np.log(runs[runs > 0])
-    n = len(logs)
-    return t_critical(n - 1, ALPHA) * float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return half_width(logs) if len(logs) > 1 else 0.0
 
 
 def _curves(models: Sequence[Model], observed: Observed, level_error: float) -> tuple[Curve, ...]:

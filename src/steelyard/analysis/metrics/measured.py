@@ -133,11 +133,15 @@ _GROWN = """
 """
 
 
-def costs(found: Sequence[Source]) -> list[Measured]:
-    """Each cost, from the growth of its counter."""
-    rows = [
-        {"place": place, "name": source.metric.name, "absent": source.absent, "scale": source.scale}
-        | {name: getattr(source, name) for name in ("monitor", "entity", "counter", "also")}
+def as_rows(found: Sequence[Source]) -> list[dict[str, Any]]:
+    """Sources as a parameter of a query, each with its place and its metric's own fields."""
+    return [
+        {**vars(source), **vars(source.metric), "metric": source.metric.name, "place": place}
         for place, source in enumerate(found)
     ]
-    return [Measured([source.metric for source in found], _GROWN, {"sources": rows})] if rows else []
+
+
+def costs(found: Sequence[Source]) -> list[Measured]:
+    """Each cost, from the growth of its counter."""
+    metrics = [source.metric for source in found]
+    return [Measured(metrics, _GROWN, {"sources": as_rows(found)})] if found else []

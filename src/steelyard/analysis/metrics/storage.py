@@ -9,10 +9,8 @@ is more: the log is what the server itself wrote. Not checked: without any disk,
 
 from __future__ import annotations
 
-import math
-
 from steelyard.analysis.judgement.results import Metric, Notice
-from steelyard.analysis.metrics.measured import Source, sources
+from steelyard.analysis.metrics.measured import Source, as_rows, sources
 from steelyard.bundle.evidence.evidence import Evidence
 from steelyard.quantities import listed, quantity
 
@@ -38,12 +36,18 @@ _MOVED = """
     ), logs as (
         select option, 'written_bytes_total' as counter, sum(per_s) as per_s
         from grown join sources using (place) where kind = 'log' group by option
+    ), moved as (
+        select option, s.place, s.name, smallest_effect, ratio(g.per_s, w.per_s) as counted,
+            ratio(d.per_s, w.per_s) as disks, greatest(disks, ratio(l.per_s, w.per_s)) as proven
+        from work w cross join sources s left join grown g using (option, place)
+            left join disks d using (option, counter) left join logs l using (option, counter)
+        where s.kind = 'storage'
     )
-    select option, s.name, ratio(g.per_s, w.per_s), ratio(d.per_s, w.per_s),
-        coalesce(ratio(l.per_s, w.per_s), 0)
-    from work w cross join sources s left join grown g using (option, place)
-        left join disks d using (option, counter) left join logs l using (option, counter)
-    where s.kind = 'storage' order by option, s.place
+    select name, list(option order by option), list(coalesce(disks, 'nan') order by option),
+        list(coalesce(counted, 'nan') order by option)
+    from moved group by name
+    having bool_or(disks is not null and counted > greatest($most * proven, proven + smallest_effect))
+    order by min(place)
 """
 
 
@@ -85,22 +89,17 @@ def contradicted(evidence: Evidence) -> list[tuple[Metric, list[str]]]:
     found = [*_of_kind(evidence, "storage"), *_of_kind(evidence, "log")]
     if not found or evidence.storage.get("filesystem") in _NETWORK:
         return []
-    keys = ("monitor", "entity", "counter")
-    rows = [
-        {"place": place, "name": source.metric.name, "kind": source.metric.kind}
-        | {name: getattr(source, name) for name in keys}
-        for place, source in enumerate(found)
-    ]
-    refuted, moved = set[str](), dict[str, list[str]]()
-    for option, name, counted, disks, log in evidence.rows(_MOVED, sources=rows):
-        texts = [quantity(math.nan if value is None else value, "bytes") for value in (disks, counted)]
-        moved.setdefault(name, []).append(f"under {option} {texts[0]} of {texts[1]}")
-        least = next(source.metric.smallest_effect for source in found if source.metric.name == name)
-        if None not in (disks, counted):
-            proven = max(disks, log)
-            refuted |= {name} if counted > max(_FACTOR_MAX * proven, proven + least) else set()
     metrics = {source.metric.name: source.metric for source in found}
-    return [(metrics[name], moved[name]) for name in metrics if name in refuted]
+    return [
+        (
+            metrics[name],
+            [
+                f"under {option} {quantity(disks, 'bytes')} of {quantity(counted, 'bytes')}"
+                for option, disks, counted in zip(*lists, strict=True)
+            ],
+        )
+        for name, *lists in evidence.rows(_MOVED, sources=as_rows(found), most=_FACTOR_MAX)
+    ]
 
 
 def _of_kind(evidence: Evidence, kind: str) -> list[Source]:

@@ -46,6 +46,12 @@ def f_tail(f: float, df1: float, df2: float) -> float:
     return float(_special().fdtrc(df1, df2, f)) if min(df1, df2) > 0 else 1.0
 
 
+def half_width(values: Floats) -> float:
+    """Half of the 95 % interval of their mean; infinite of a single one."""
+    n = len(values)
+    return t_critical(n - 1, ALPHA) * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+
+
 def chi2_tail(x: float, df: float) -> float:
     """P(chi-square >= x)."""
     return float(_special().chdtrc(df, x)) if df > 0 else 1.0

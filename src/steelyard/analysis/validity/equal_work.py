@@ -16,7 +16,7 @@ from typing import NamedTuple
 from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Notice
 from steelyard.analysis.judgement.verdict import Difference, How
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import count, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 
@@ -29,6 +29,51 @@ _STEPS: dict[str, How | None] = {"work": None, "rows written": "writes"}
 _WITH_ROWS_MIN = 20
 # probability below which no row is no chance
 _CHANCE = math.log(1e-6)
+
+# sums of all clients that reached an execution; most: of the clients, place: of the statement
+_MARKS = """
+    with own as (
+        select m.*, option, block, max(clients) over (partition by statement, option, block) as most,
+            min(m.rowid) over (partition by statement) as place
+        from marks m join runs using (run)
+    )
+"""
+# each option beside the baseline, by block, as far as all clients of both came
+_BESIDE = f"""
+    {_MARKS}, answers as (
+        select statement, option, arg_max(answer, rowid) as answer
+        from rehearsal where step = 'work' group by statement, option
+    ), known as (
+        select o.*, b.rows as baseline_rows, b.empty as baseline_empty
+        from own o join own b using (statement, block, execution, clients)
+        where b.option = $baseline and o.option <> b.option and clients = greatest(o.most, b.most)
+    )
+    select statement, option, max(execution * clients), arg_max(rows, execution), arg_max(empty, execution),
+        arg_max(baseline_rows, execution), arg_max(baseline_empty, execution),
+        exists (from rehearsal where step = 'write')
+            or (select count(*) from answers a where a.statement = known.statement
+                and a.option in (known.option, $baseline) and answer in ('', 'text')) < 2
+            or exists (from points p where p.block = known.block
+                and p.option in (known.option, $baseline) and errors > 0)
+    from known group by statement, option, block order by any_value(place), block, min(run)
+"""
+# the executions of all clients until the last with a row, where what follows without one is no chance
+_RAN_OUT = f"""
+    {_MARKS}, whole as (
+        select *, max(execution) over of_block as last, arg_max(rows, execution) over of_block as total
+        from own where clients = most window of_block as (partition by statement, option, block)
+    ), ends as (
+        select statement, option, min(place) as place, min(run) as run,
+            min(execution * clients) as executions,
+            executions - arg_min(empty, execution) as found, max(last * clients) - executions as after
+        from whole where rows = total and total > 0 group by statement, option, block
+    )
+    select e.statement, e.option, min(executions), count(*) from ends e group by e.statement, e.option
+    having bool_and(found >= $least and after * ln(1 - least(found / executions, 1 - 1e-12)) < $chance)
+        and count(*) = (select count(distinct block) from own o
+            where o.statement = e.statement and o.option = e.option)
+    order by min(place), min(run)
+"""
 
 
 @dataclass(frozen=True)
@@ -54,12 +99,15 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     if not rehearsed and not evidence.rows("from marks limit 1"):
         text = "equal work was not checked: the bundle does not count the rows of statements"
         return WorkCheck(notices=(Notice("work-not-checked", text),))
-    counts = _counts_of(evidence, rehearsed)
+    rows = evidence.rows(_BESIDE, baseline=evidence.baseline)
+    beside = grouped(((name, option), _Sums(*sums)) for name, option, *sums in rows)
+    query = "select statement from marks group by 1 having max(rows) = 0 order by min(rowid)"
+    without = [name for (name,) in evidence.rows(query)]
     found = dict[tuple[str, str], Difference]()
     for one in (
         *_in_rehearsal(evidence),
-        *_under_load(evidence.baseline, counts),
-        *(one for name in counts.marks for one in _ran_out(name, counts, evidence.baseline)),
+        *_under_load(evidence.baseline, beside),
+        *_ran_out(evidence),
     ):
         found.setdefault((one.statement, one.option), one)
     workload = evidence.workload
@@ -72,10 +120,10 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     return WorkCheck(
         tuple(one for one in found.values() if one.statement not in meant),
         tuple(replace(one, meant=True) for one in found.values() if one.statement in meant),
-        _held(evidence, counts, {name for name, _ in found}),
+        _held(evidence, beside, {name for name, _ in found}),
         (
             *(Notice("work-text", text, detail=name) for name in texts),
-            *(Notice("no-rows", "finds no row under any option", detail=name) for name in counts.none_found),
+            *(Notice("no-rows", "finds no row under any option", detail=name) for name in without),
         ),
         texts,
         _plans(evidence),
@@ -106,9 +154,9 @@ def _in_rehearsal(evidence: Evidence) -> Iterator[Difference]:
             yield Difference(name, option, evidence.baseline, how, of_option, of_baseline, seen)
 
 
-def _under_load(baseline: str, counts: _Counts) -> Iterator[Difference]:
+def _under_load(baseline: str, beside: _Beside) -> Iterator[Difference]:
     chances = list[tuple[float, Difference]]()
-    for (name, option), sums in counts.beside.items():
+    for (name, option), sums in beside.items():
         exact = [s for s in sums if not s.unsure]
         if differs := [s for s in exact if (s.rows, s.empty) != (s.baseline_rows, s.baseline_empty)]:
             n = count(differs[0].executions, "execution")
@@ -155,42 +203,17 @@ def _p_values(blocks: Sequence[_Sums]) -> Iterator[float]:
             yield 0.0
 
 
-def _ran_out(name: str, counts: _Counts, baseline: str) -> Iterator[Difference]:
+def _ran_out(evidence: Evidence) -> Iterator[Difference]:
     """Options that found a row until some execution in every block, and none after it."""
-    for option, blocks in counts.marks[name].items():
-        if all(ends := [_end(marks) for marks in blocks.values()]):
-            seen = f"under load, in {count(len(ends), 'block')}"
-            yield Difference(name, option, baseline, "ran out", min(ends), math.nan, seen)
-
-
-def _end(marks: Mapping[int, _Mark]) -> int:
-    """Executions of all clients until the last with a row, where what follows without one is no chance; 0."""
-    clients = max(mark.clients for mark in marks.values())
-    whole = sorted(n for n, mark in marks.items() if mark.clients == clients)
-    if not whole or not marks[whole[-1]].rows:
-        return 0
-    last = whole[-1]
-    end = next(n for n in whole if marks[n].rows == marks[last].rows)
-    with_rows = end * clients - marks[end].empty
-    if with_rows < _WITH_ROWS_MIN:
-        return 0
-    share = with_rows / (end * clients)
-    after = (last - end) * clients
-    return end * clients if after * math.log1p(-min(share, 1 - 1e-12)) < _CHANCE else 0
+    for name, option, end, blocks in evidence.rows(_RAN_OUT, least=_WITH_ROWS_MIN, chance=_CHANCE):
+        seen = f"under load, in {count(blocks, 'block')}"
+        yield Difference(name, option, evidence.baseline, "ran out", end, math.nan, seen)
 
 
 def _difference(name: str, option: str, baseline: str, of: Sequence[_Sums], seen: str) -> Difference:
     n = sum(s.executions for s in of)
     rows, before = sum(s.rows for s in of) / n, sum(s.baseline_rows for s in of) / n
     return Difference(name, option, baseline, "rows", rows, before, f"under load, {seen}")
-
-
-class _Mark(NamedTuple):
-    """Sums of all clients that reached an execution, and how many reached it."""
-
-    clients: int
-    rows: int
-    empty: int
 
 
 class _Sums(NamedTuple):
@@ -207,50 +230,7 @@ class _Sums(NamedTuple):
     unsure: bool
 
 
-_Marks = dict[str, dict[str, dict[int, dict[int, _Mark]]]]
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """marks: by statement, option, block, executions of each client. beside: by statement and option."""
-
-    marks: _Marks
-    beside: Mapping[tuple[str, str], Sequence[_Sums]]
-
-    @property
-    def none_found(self) -> Iterator[str]:
-        """Statements without a row under any option."""
-        for name, by_option in self.marks.items():
-            in_block = (marks for blocks in by_option.values() for marks in blocks.values())
-            if not any(mark.rows for marks in in_block for mark in marks.values()):
-                yield name
-
-
-def _counts_of(evidence: Evidence, answers: Mapping[tuple[str, str], str]) -> _Counts:
-    """answers: of the rehearsal, by statement and option."""
-    writes = bool(evidence.rows("from rehearsal where step = 'write'"))
-    query = "select distinct option, block from points where errors > 0"
-    failing = {(option, block) for option, block in evidence.rows(query)}
-    query = """
-        select statement, option, block, execution, clients, rows, empty
-        from marks join runs using (run) order by run, execution
-    """
-    marks: _Marks = {}
-    for name, option, block, execution, *sums in evidence.rows(query):
-        by_block = marks.setdefault(name, {}).setdefault(option, {})
-        by_block.setdefault(block, {})[execution] = _Mark(*sums)
-    beside = dict[tuple[str, str], list[_Sums]]()
-    for name, by_option in marks.items():
-        before = by_option.get(evidence.baseline, {})
-        for option, blocks in by_option.items():
-            both = sorted(blocks.keys() & before.keys()) if option != evidence.baseline else ()
-            labels = (option, evidence.baseline)
-            chance = writes or not {answers.get((name, label)) for label in labels} <= {"", "text"}
-            for block in both:
-                unsure = chance or any((label, block) in failing for label in labels)
-                if sums := _common(blocks[block], before[block], unsure):
-                    beside.setdefault((name, option), []).append(sums)
-    return _Counts(marks, beside)
+_Beside = Mapping[tuple[str, str], Sequence[_Sums]]  # by statement and option
 
 
 def _relative(blocks: Sequence[_Sums]) -> tuple[list[float], list[float]]:
@@ -259,29 +239,18 @@ def _relative(blocks: Sequence[_Sums]) -> tuple[list[float], list[float]]:
     return shares, [2 * (s.rows - s.baseline_rows) / ((s.rows + s.baseline_rows) or 1) for s in blocks]
 
 
-def _common(own: Mapping[int, _Mark], other: Mapping[int, _Mark], unsure: bool) -> _Sums | None:
-    """Sums at the last mark that all clients reached under both; None where there is none."""
-    clients = max(mark.clients for mark in (*own.values(), *other.values()))
-    whole = [n for n in own.keys() & other.keys() if own[n].clients == other[n].clients == clients]
-    if not whole:
-        return None
-    last = max(whole)
-    (_, rows, empty), (_, before, none_before) = own[last], other[last]
-    return _Sums(last * clients, rows, empty, before, none_before, unsure)
-
-
-def _held(evidence: Evidence, counts: _Counts, others: Set[str]) -> Mapping[str, str]:
+def _held(evidence: Evidence, beside: _Beside, others: Set[str]) -> Mapping[str, str]:
     """By statement, in all options. others: statements with a difference."""
     if len(evidence.options) < 2:
         return {}
     query = "select statement, answer, draws from rehearsal where step = 'work' order by rowid"
     rehearsed = {name: (answer, draws) for name, answer, draws in evidence.rows(query)}
     found = dict[str, str]()
-    for name in sorted({*rehearsed, *(name for name, _ in counts.beside)} - others):
+    for name in sorted({*rehearsed, *(name for name, _ in beside)} - others):
         (answer, draws), parts = rehearsed.get(name, ("", 0)), list[str]()
         if draws and answer in ("", "text"):
             parts.append(f"equal rows in {count(draws, 'execution')} of the rehearsal")
-        if options := [sums for (statement, _), sums in counts.beside.items() if statement == name]:
+        if options := [sums for (statement, _), sums in beside.items() if statement == name]:
             parts.append(_of_load(options))
         if parts:
             found[name] = "; ".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,42 +25,22 @@ _NOT_THE_WORK_S = ("monitors", "engine")  # roles of the lab itself
 _STATES = ("_percent", "_ratio", "_ns", "_us", "_ms", "_s", "_per_s", "_tasks", "_load")
 
 
-@dataclass(frozen=True)
-class _Gauge:
-    """One gauge in one run."""
+class _Gauge(NamedTuple):
+    """One gauge in one run. growth: over all measure phases; kept, back: the parts of it that cool-down left
+    and that disconnecting gave back; filled: highest over limit. grew: enough to matter; steady: in a line.
+    """
 
     run: int
     start: float
     end: float
-    cooled: float
-    gone: float
-    lowest: float
-    highest: float
-    mean: float
-    limit: float
-    transactions: float
-    clients: frozenset[int]
-
-    @property
-    def growth(self) -> float:
-        """Over all measure phases."""
-        return self.end - self.start
-
-    def grew(self, in_bytes: bool) -> bool:
-        """Whether by enough to matter. False where the number of clients rose in between."""
-        if len(self.clients) > 1 or not self.growth > _GROWTH_THAT_COUNTS * abs(self.start):
-            return False
-        if in_bytes:
-            return self.growth >= _LEAST_BYTES
-        # each client may hold one for a moment
-        return self.growth > max(_LEAST_PER_TXN * self.transactions, *self.clients)
-
-    @property
-    def steady(self) -> bool:
-        """Whether it rose along a line: ends are the extremes, the mean is near the middle."""
-        slack = 0.05 * self.growth
-        ends = self.lowest >= self.start - slack and self.highest <= self.end + slack
-        return ends and 0.3 <= (self.mean - self.start) / self.growth <= 0.7
+    limit: float | None
+    growth: float
+    kept: float
+    back: float | None
+    per_txn: float | None
+    filled: float | None
+    grew: bool
+    steady: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +56,7 @@ class _Series:
     @property
     def grown(self) -> list[_Gauge]:
         """Runs in which it grew by enough to matter; none unless half of them show it."""
-        grown = [g for g in self.runs if g.grew(self.unit == "B")] if self.held else []
+        grown = [g for g in self.runs if g.grew] if self.held else []
         return grown if 2 * len(grown) >= len(self.runs) else []
 
     def amount(self, value: float) -> str:
@@ -104,9 +85,9 @@ def gauge_findings(evidence: Evidence) -> list[GaugeFinding]:
     """
     found: list[GaugeFinding] = []
     for series in _all_series(evidence):
-        full = [g for g in series.runs if g.limit > 0 and g.highest >= FULL * g.limit]
+        full = [g for g in series.runs if (g.filled or 0.0) >= FULL]
         fills = [g for g in series.grown if g.steady]
-        kept = [g for g in series.grown if g.cooled - g.start >= KEPT * g.growth]
+        kept = [g for g in series.grown if g.kept >= KEPT]
         for code, text, brief, seen in (
             ("gauge-not-reclaimed", _not_reclaimed, _kept_brief, kept),
             ("gauge-full", _full, _full_brief, full),
@@ -119,22 +100,21 @@ def gauge_findings(evidence: Evidence) -> list[GaugeFinding]:
 
 
 def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
-    reached = span_of([g.highest / g.limit for g in seen], percent)
-    limit = span_of([g.limit for g in seen], series.amount)
+    reached = span_of([g.filled or 0.0 for g in seen], percent)
+    limit = span_of([g.limit or 0.0 for g in seen], series.amount)
     return f"{series.title} reached {reached} of its limit of {limit}"
 
 
 def _full_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
-    return f"{series.title} reached its limit of {series.amount(_median([g.limit for g in seen]))}"
+    return f"{series.title} reached its limit of {series.amount(_median([g.limit or 0.0 for g in seen]))}"
 
 
 def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
-    counted = all(g.transactions > 0 for g in seen)
-    per_txn = span_of([g.growth / g.transactions for g in seen], series.amount) if counted else ""
-    start, end = (_median([getattr(g, at) for g in seen]) for at in ("start", "end"))
+    per_txn = [g.per_txn for g in seen if g.per_txn is not None]
+    each = f" {span_of(per_txn, series.amount)} per transaction" if len(per_txn) == len(seen) else ""
+    start, end = _median([g.start for g in seen]), _median([g.end for g in seen])
     return (
-        f"{series.title} grew{f' {per_txn} per transaction' if counted else ''}, steadily, from"
-        f" {series.amount(start)} to {series.amount(end)} in a run"
+        f"{series.title} grew{each}, steadily, from {series.amount(start)} to {series.amount(end)} in a run"
     )
 
 
@@ -143,7 +123,7 @@ def _fills_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
 
 
 def _kept_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
-    kept = _median([(g.cooled - g.start) / g.growth for g in seen])
+    kept = _median([g.kept for g in seen])
     # it may go on growing
     share = percent(kept) if kept < 0.995 else "all"
     return f"{_fills_brief(series, seen)} and kept {share} of it"
@@ -155,9 +135,9 @@ def _median(values: Sequence[float]) -> float:
 
 def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
     growth = span_of([g.growth for g in seen], series.amount)
-    kept = span_of([(g.cooled - g.start) / g.growth for g in seen], percent)
+    kept = span_of([g.kept for g in seen], percent)
     text = f"{series.title} grew by {growth} while measuring and kept {kept} of it in cool-down"
-    back = [1 - (g.gone - g.start) / g.growth for g in seen if np.isfinite(g.gone)]
+    back = [g.back for g in seen if g.back is not None]
     if not back:
         return f"{text}; what disconnecting gives back was not measured"
     if min(back) >= 0.5:
@@ -171,20 +151,31 @@ _GAUGES = """
     with work as (
         select run, sum(transactions) as transactions, list(distinct clients) as clients
         from points group by run
+    ), grown as (
+        select *, "end" - start as growth from gauges join runs using (run) join work using (run)
+        where transactions > 0 or $recorded
     )
-    select monitor, entity, metric, option, run,
-        coalesce(columns(['start', 'end', 'cooled', 'gone', 'lowest', 'highest', 'mean', 'limit']), 'nan'),
-        transactions, clients
-    from gauges join runs using (run) join work using (run) where transactions > 0 or $recorded
-    order by run, monitor, entity, metric
+    select monitor, entity, metric, option, run, start, "end", "limit", growth,
+        (cooled - start) / growth, 1 - (gone - start) / growth, growth / nullif(transactions, 0),
+        highest / nullif(greatest("limit", 0), 0),
+        -- with more clients more memory is no finding; each client may hold one for a moment
+        coalesce(len(clients) = 1 and growth > $share * abs(start) and if(suffix(metric, '_bytes'),
+            growth >= $bytes, growth > greatest($per_txn * transactions, clients[1])), false) as grew,
+        -- the ends are the extremes, the mean is near the middle
+        grew and lowest >= start - 0.05 * growth and highest <= "end" + 0.05 * growth
+            and (mean - start) / growth between 0.3 and 0.7
+    from grown order by run, monitor, entity, metric
 """
 
 
 def _all_series(evidence: Evidence) -> Iterator[_Series]:
     recorded = evidence.recorded
+    rows = evidence.rows(
+        _GAUGES, recorded=recorded, share=_GROWTH_THAT_COUNTS, bytes=_LEAST_BYTES, per_txn=_LEAST_PER_TXN
+    )
     found = grouped(
-        ((monitor, entity, metric, option), _Gauge(*values, clients=frozenset(clients)))
-        for monitor, entity, metric, option, *values, clients in evidence.rows(_GAUGES, recorded=recorded)
+        ((monitor, entity, metric, option), _Gauge(*values))
+        for monitor, entity, metric, option, *values in rows
     )
     for (monitor, entity, metric, option), runs in found.items():
         lab_s_own = entity in _NOT_THE_WORK_S
@@ -197,7 +188,7 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
             held=_is_amount(evidence.declared.get(monitor, ()), entity, metric)
             and not (lab_s_own or counted_apart)
             # of a recording it is not declared which readings are amounts: those with a limit are
-            and not (recorded and not any(np.isfinite(gauge.limit) for gauge in runs)),
+            and not (recorded and not any(gauge.limit is not None for gauge in runs)),
             runs=tuple(runs),
         )
 

@@ -180,7 +180,7 @@ def host_notices(evidence: Evidence) -> list[Notice]:
     found = [(metric, host, np.array(logs)) for metric, host, logs in evidence.rows(_DEVIATIONS)]
     if len({host for _, host, _ in found}) < 2 or len(found[0][2]) < _RUNS_MIN:
         return []
-    least = np.log1p(evidence.study.plan.smallest_effect_percent / 100)
+    least = np.log1p(evidence.margin)
     parts = [
         f"host {host}: {_METRICS[metric]} {change(float(np.exp(logs.mean())))} against the mean of the hosts"
         f" ({p_value(p)})"

@@ -6,12 +6,12 @@ Such slips are mostly a wrong row: where the figure is that of another point, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from steelyard.analysis.judgement.latches import LatchRow
 from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence.evidence import Evidence, grouped
 from steelyard.quantities import listed, significant
 from steelyard.study.workloads.workload import Workload
 
@@ -21,28 +21,48 @@ _TITLES = {
     "sleeps_per_miss_percent": "% sleeps per miss",
     "gets_per_txn": "gets per transaction",
 }
-_Truth = Mapping[tuple[str, str], Mapping[int, float]]  # (option, figure): value by number of clients
 
 
 def published_figure_notices(
     evidence: Evidence, scaling: Sequence[Scaling], latches: Sequence[LatchRow]
 ) -> list[Notice]:
     """One notice per point whose published figures do not follow from its counters."""
-    truth = _truth(scaling, latches)
+    truth: dict[tuple[str, str, int], float] = {
+        (one.option, "linear_percent", point.clients): 100 * point.linear
+        for one in scaling
+        for point in one.points
+    } | {
+        (row.option, figure, row.clients): scale * value
+        for row in latches
+        for figure, value, scale in (
+            ("misses_per_get_percent", row.misses_per_get, 100),
+            ("sleeps_per_miss_percent", row.sleeps_per_miss, 100),
+            ("gets_per_txn", row.gets_per_txn, 1),
+        )
+        if value is not None
+    }
     query = """
         select run, option, clients, figure, value, decimals from claims join points using (run, point)
         order by claims.rowid
     """
-    wrong: dict[tuple[int, str, int, int | None], list[tuple[str, str, str]]] = {}
-    for run, option, clients, figure, value, decimals in evidence.rows(query):
-        known = truth.get((option, figure), {})
+    wrong = grouped(
+        (
+            (run, option, clients, rows[0] if len(rows) == 1 else None),
+            (f"{text} {_TITLES[figure]}", significant(known), text),
+        )
+        for run, option, clients, figure, value, decimals in evidence.rows(query)
+        for known in [truth.get((option, figure, clients), float(value))]
         # one unit, not half of one: the source rounded its inputs too
-        if clients not in known or abs(known[clients] - value) <= 10.0**-decimals:
-            continue
-        rows = [n for n, x in known.items() if abs(x - value) <= 0.5 * 10.0**-decimals]
-        key = run, option, clients, rows[0] if len(rows) == 1 else None
-        given = f"{value:.{decimals}f} {_TITLES[figure]}"
-        wrong.setdefault(key, []).append((given, significant(known[clients]), f"{value:.{decimals}f}"))
+        if abs(known - value) > 10.0**-decimals
+        for text in [f"{value:.{decimals}f}"]
+        for rows in [
+            [
+                n
+                for (*at, n), x in truth.items()
+                if at == [option, figure] and abs(x - value) <= 0.5 * 10.0**-decimals
+            ]
+        ]
+    )
     return [_notice(key, found, evidence.workload) for key, found in wrong.items()]
 
 
@@ -55,19 +75,3 @@ def _notice(
     row = "" if other is None else f"; {values} {are} of {workload.counted(other)}"
     text = f"the source gives {given} at {workload.counted(clients)}, but its own counters give {right}{row}"
     return Notice("published-figure-differs", text, option, (run,))
-
-
-def _truth(scaling: Sequence[Scaling], latches: Sequence[LatchRow]) -> _Truth:
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for one in scaling:
-        for point in one.points:
-            found.setdefault((one.option, "linear_percent"), {})[point.clients] = 100 * point.linear
-    for row in latches:
-        for figure, value, scale in (
-            ("misses_per_get_percent", row.misses_per_get, 100),
-            ("sleeps_per_miss_percent", row.sleeps_per_miss, 100),
-            ("gets_per_txn", row.gets_per_txn, 1),
-        ):
-            if value is not None:
-                found.setdefault((row.option, figure), {})[row.clients] = scale * value
-    return found

@@ -5,7 +5,7 @@ Drift within runs is judged with the run as the unit, drift over the study with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,16 +62,30 @@ def _errors(run_metrics: RunMetrics) -> list[Notice]:
     return merged("errors", found, text, lambda shares: span_of(shares, percent))
 
 
+# the last second of a phase of 7.5 s holds half a second of work: that is no drift
+_WHOLE = "seconds s join points p using (run, point) where second + 1 <= round(p.seconds, 2)"
+# transactions in each whole second of a run and point
+_SECONDS = f"""
+    select option, run, list(count order by second) from {_WHOLE}
+    group by option, run, point order by run, point
+"""
+# relative change from the start of measure to its end by option and run, a line through log counts
+_DRIFTS = f"""
+    with of_points as (
+        select option, run,
+            exp(regr_slope(ln(nullif(count, 0)), second) * (max(second) - min(second))) - 1 as change
+        from {_WHOLE} group by option, run, point having count(*) >= $least and min(count) > 0
+    ), of_runs as (select option, run, avg(change) as change from of_points group by option, run)
+    select option, list(run order by run), list(change order by run) from of_runs
+    group by option order by min(run)
+"""
+
+
 def _drift_within(evidence: Evidence) -> list[Notice]:
-    """Relative change from the start of measure to its end, a line through log counts, tested over runs."""
-    changes: dict[str, dict[int, list[float]]] = {}
-    for option, run, second, count in _spans(evidence):
-        if len(count) >= _LEAST_SECONDS and (count > 0).all():
-            change = np.expm1(_slope(second, np.log(count)) * (second[-1] - second[0]))
-            changes.setdefault(option, {}).setdefault(run, []).append(float(change))
+    """Tested over runs."""
     notices: list[Notice] = []
-    for option, found in changes.items():
-        values = np.array([np.mean(of_points) for of_points in found.values()])
+    for option, runs, changes in evidence.rows(_DRIFTS, least=_LEAST_SECONDS):
+        values = np.array(changes)
         mean, n = float(values.mean()), len(values)
         if abs(mean) < _LEAST_DRIFT or n < 3:
             continue
@@ -85,14 +99,15 @@ def _drift_within(evidence: Evidence) -> list[Notice]:
                 " steady state; a longer warm_up_s may help"
             )
             detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
-            notices.append(Notice("drift-within-runs", text, option, tuple(sorted(found)), detail))
+            notices.append(Notice("drift-within-runs", text, option, tuple(runs), detail))
     return notices
 
 
 def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """An alarm only, when at least half of an option's runs raise it: phases stay as declared."""
     worst: dict[tuple[str, int], tuple[float, float]] = {}
-    for option, run, _, counts in _spans(evidence):
+    for option, run, seconds in evidence.rows(_SECONDS):
+        counts = np.array(seconds)
         cut = warm_up_left(counts)
         bias = float(counts.mean() / counts[cut:].mean() - 1) if cut else 0.0
         if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get((option, run), (0.0, 0.0))[1]):
@@ -120,18 +135,6 @@ def warm_up_left(counts: Floats) -> int:
         return 0
     errors = [float(batches[d:].var()) / (n - d) for d in range(n // 2 + 1)]
     return 5 * int(np.argmin(errors))
-
-
-def _spans(evidence: Evidence) -> Iterator[tuple[str, int, Floats, Floats]]:
-    """Option, run, whole seconds and transactions in each of them, for every run and point."""
-    # the last second of a phase of 7.5 s holds half a second of work: that is no drift
-    query = """
-        select option, run, list(second::DOUBLE order by second), list(count order by second)
-        from seconds s join points p using (run, point) where second + 1 <= round(p.seconds, 2)
-        group by option, run, point order by run, point
-    """
-    for option, run, second, count in evidence.rows(query):
-        yield option, run, np.array(second), np.array(count)
 
 
 def _slope(x: Floats, y: Floats) -> float:

@@ -16,8 +16,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.judgement.results import FEWEST_BLOCKS, WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import ALPHA
+from steelyard.analysis.statistics.distributions import half_width
 from steelyard.analysis.verdict.decision import Decision, Words
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.bundle.evidence.evidence import Evidence, grouped
@@ -32,7 +31,7 @@ def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCe
 
 
 def _cells(evidence: Evidence, run_metrics: RunMetrics, factor: str) -> Iterator[WinMapCell]:
-    margin = evidence.study.plan.smallest_effect_percent / 100
+    margin = evidence.margin
     alike = grouped(
         (tuple((name, code) for name, code in option.levels.items() if name != factor), option)
         for option in evidence.options
@@ -44,9 +43,7 @@ def _cells(evidence: Evidence, run_metrics: RunMetrics, factor: str) -> Iterator
                 if len(table.options) < 2 or not table.blocks or not table.positive:
                     continue
                 logs = np.log(table.values[:, 1] / table.values[:, 0])
-                n, mean = len(logs), float(logs.mean())
-                se = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-                half = distributions.t_critical(n - 1, ALPHA) * se if n > 1 else math.inf
+                mean, half = float(logs.mean()), half_width(logs)
                 low, high = math.exp(mean - half), math.exp(mean + half)
                 level, baseline = option.levels[factor], first.levels[factor]
                 yield WinMapCell(

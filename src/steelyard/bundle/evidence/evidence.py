@@ -105,6 +105,11 @@ class Evidence:
         return self.study.workload
 
     @property
+    def margin(self) -> float:
+        """The smallest effect that matters to the study, as a fraction."""
+        return self.study.plan.smallest_effect_percent / 100
+
+    @property
     def recorded(self) -> bool:
         """Whether it was measured elsewhere."""
         return self.study.subject.kind == "recording"

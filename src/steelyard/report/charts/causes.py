@@ -62,16 +62,16 @@ def costs(presented: Presented) -> Figure | None:
     title = f"{first.option} minus {judgement.baseline}"
     panels = (Panel("costs", title, _differences(timed, work)),) if timed.data else ()
     return Figure(
-        name="costs",
-        title=f"Why: the cost {work}",
-        caption=(
+        "costs",
+        f"Why: the cost {work}",
+        (
             f"The cost {work} under {first.option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
             f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
             f"{_unproven(presented)}{cut_note(panels)}"
         ),
-        panels=panels,
-        table=mine if len(judgement.options) > _OPTIONS_MAX else table,
+        panels,
+        mine if len(judgement.options) > _OPTIONS_MAX else table,
     )
 
 
@@ -113,14 +113,14 @@ def effects(presented: Presented) -> Figure | None:
             Panel(f"levels-{metric.name}", f"{title}: each level against the mean", _levels(effects))
         )
     return Figure(
-        name="effects",
-        title="What matters",
-        caption=(
+        "effects",
+        "What matters",
+        (
             "How much of the variation between runs each factor, or two of them together (×), accounts "
             "for; and what each level does, against the geometric mean of all options."
         ),
-        panels=tuple(panels),
-        table=table,
+        tuple(panels),
+        table,
         layout="pairs",
     )
 

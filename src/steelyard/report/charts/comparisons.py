@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
-from steelyard.report.about.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import cut_note, nominal, scaled, shape
 from steelyard.report.charts.shapes import intervals
@@ -86,16 +85,16 @@ def ratios(presented: Presented) -> Figure | None:
     parts = table.each("metric")
     panels = tuple(_ratios(metric, part, palette) for metric, part in parts.items())
     return Figure(
-        name="ratios",
-        title=f"Compared with {baseline}",
-        caption=(
+        "ratios",
+        f"Compared with {baseline}",
+        (
             f"Ratio to the baseline {baseline}{presented.about.over(', geometric mean over ')}, with"
             " its 95 % interval, adjusted for the number of options."
             f" Grey band: differences under {rows[0]['margin'] * 100:.3g} %, which the study calls too "
             f"small to matter.{cut_note(panels)}"
         ),
-        panels=panels,
-        table=table,
+        panels,
+        table,
         layout="tabs" if len(next(iter(parts.values())).data) > _MANY else "grid",
         key="none" if palette.by_option else "fill",
     )
@@ -111,11 +110,6 @@ def _ratios(metric: Metric, table: Table, palette: Palette) -> Panel:
         _forest(table, "option", order, direction, palette, px),
         _forest(table, "option", order, direction, palette, 36, above=12) if long else None,
     )
-
-
-def _streams(clients: int, about: About) -> str:
-    """`1 stream`: the title of a panel."""
-    return about.count(clients)
 
 
 def _longest_first(judgement: Judgement, clients: int) -> list[str]:
@@ -145,21 +139,21 @@ def queries(presented: Presented) -> Figure | None:
     panels = tuple(
         Panel(
             f"queries-{clients}-{option}",
-            f"{option}, {_streams(clients, about)}",
+            f"{option}, {about.count(clients)}",
             _forest(part, "query", _longest_first(judgement, clients), "← shorter", palette, _ROW_PX),
         )
         for (clients, option), part in drawn.each("clients", "option").items()
     )
     return Figure(
-        name="queries",
-        title=f"Query by query, compared with {judgement.baseline}",
-        caption=(
+        "queries",
+        f"Query by query, compared with {judgement.baseline}",
+        (
             "Ratio of the time of each query to that under the baseline, with an interval that holds for the"
             f" {len(drawn.data)} comparisons together: of the differences marked ▲ or ▼, 5 % may be chance"
             f" (false discovery rate). Longest query on top.{cut_note(panels)}"
         ),
-        panels=panels,
-        table=table,
+        panels,
+        table,
         layout="grid" if len(panels) <= 2 else "tabs",
         key="none",
     )
@@ -174,18 +168,18 @@ def query_times(presented: Presented) -> Figure | None:
         return None
     head = (about.points_are, "option", "geometric mean", "all queries", "longest")
     return Figure(
-        name="query-times",
-        title="Time of each query",
-        caption="Geometric mean over blocks of the mean over streams and rounds. Logarithmic scale.",
-        panels=tuple(
+        "query-times",
+        "Time of each query",
+        "Geometric mean over blocks of the mean over streams and rounds. Logarithmic scale.",
+        tuple(
             Panel(
                 f"query-times-{clients}",
-                _streams(clients, about),
+                about.count(clients),
                 _times(mine, palette, _longest_first(judgement, clients)),
             )
             for clients, mine in points.items()
         ),
-        table=plain_table(head, _totals(Table((), rows))),
+        plain_table(head, _totals(Table((), rows))),
         layout="grid" if len(points) <= 2 else "tabs",
         key="line" if len(judgement.options) <= _OPTIONS_MAX else "none",
     )

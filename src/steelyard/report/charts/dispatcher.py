@@ -50,15 +50,15 @@ def priorities(presented: Presented) -> Figure | None:
     points = sorted(table.each("clients").items())
     bands = sorted({row["priority"] // _BANDS for row in table.data})
     return Figure(
-        name="priorities",
-        title="Seconds at each priority",
-        caption="Of all weighed threads together, running or waiting for a CPU, in one run's measure phase;"
+        "priorities",
+        "Seconds at each priority",
+        "Of all weighed threads together, running or waiting for a CPU, in one run's measure phase;"
         " mean over runs. Sleeping threads are not counted.",
-        panels=tuple(
+        tuple(
             Panel(f"priorities-{point}", fmt.count(point, "thread"), _steps(mine, palette))
             for point, mine in points
         ),
-        table=plain_table(
+        plain_table(
             ("seconds at priority", *(f"{band * _BANDS}–{band * _BANDS + _BANDS - 1}" for band in bands)),
             (
                 (f"{option}, {fmt.count(point, 'thread')}", *(_sum(mine, band) for band in bands))
@@ -112,14 +112,12 @@ def trace(presented: Presented) -> Figure | None:
             Panel(f"priority-{slug(option)}", f"{option}: priority", _priority(mine, end_s)),
         ]
     return Figure(
-        name="trace",
-        title="The life of chosen threads",
-        caption="One run of each option, at the most threads, from the start of measure: stints on the CPUs,"
+        "trace",
+        "The life of chosen threads",
+        "One run of each option, at the most threads, from the start of measure: stints on the CPUs,"
         " and the global priority. The same threads meet the same bursts under every option.",
-        panels=tuple(panels),
-        table=plain_table(
-            ("thread", "s on a CPU", "stints", "changes of priority or quantum"), _lives(table)
-        ),
+        tuple(panels),
+        plain_table(("thread", "s on a CPU", "stints", "changes of priority or quantum"), _lives(table)),
         layout="pairs",
     )
 
@@ -190,16 +188,16 @@ def win_map(presented: Presented) -> Figure | None:
     fields = ("tables", *names, "threads", "ratio")
     table = Table([*map(Column, shown, fields)], [_win(cell, largest) for cell in cells])
     return Figure(
-        name="win-map",
-        title=f"Where {level} gives more than {baseline}",
-        caption=f"Throughput under {level} against {baseline}, in %, all else alike"
+        "win-map",
+        f"Where {level} gives more than {baseline}",
+        f"Throughput under {level} against {baseline}, in %, all else alike"
         + (f" ({' and '.join(names)})" if names else "")
         + f". ▲ more, ▼ less by more than {100 * cells[0].margin:.3g} %, with the whole 95 % interval.",
-        panels=tuple(
+        tuple(
             Panel(f"win-map-{slug(name)}", name, _heat(mine, largest))
             for name, mine in table.each("panel").items()
         ),
-        table=table,
+        table,
         layout="grid",
     )
 

@@ -5,7 +5,7 @@ The palette is Okabe and Ito's (2008).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -58,6 +58,15 @@ class Figure:
     open: bool = False
     numbers: str = "Numbers"
     folded: tuple[tuple[str, Table], ...] = ()
+
+
+def of_tables(
+    name: str, title: str, caption: str, tables: Mapping[str, Table], notes: tuple[str, ...] = ()
+) -> Figure:
+    """Without a picture. tables: by title, the first of them open."""
+    (first, table), *others = tables.items()
+    folded = tuple(others)
+    return Figure(name, title, caption, (), table, notes=notes, open=True, numbers=first, folded=folded)
 
 
 def slug(text: str) -> str:

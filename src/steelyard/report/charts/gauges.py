@@ -49,14 +49,14 @@ class GaugeChart:
         if not grouped:
             return None
         return Figure(
-            name=self.name,
-            title=self.title,
-            caption=_caption(list(grouped.values()), presented.about.in_turns),
-            panels=tuple(
+            self.name,
+            self.title,
+            _caption(list(grouped.values()), presented.about.in_turns),
+            tuple(
                 Panel(f"gauge-{slug('-'.join(key))}", title, _lines(mine, presented.palette))
                 for (*key, title), mine in grouped.items()
             ),
-            table=plain_table(
+            plain_table(
                 _HEAD,
                 (_summary(mine) for gauge in grouped.values() for mine in gauge.each("option").values()),
             ),

@@ -48,9 +48,9 @@ def latches(presented: Presented) -> Figure | None:
         _hand_overs(table, palette),
     )
     return Figure(
-        name="latches",
-        title=f"Latch {rows[0].latch} under {rows[0].option}" if single else "Latches",
-        caption="All runs pooled: counters are sums, rates and ratios those of the sums."
+        "latches",
+        f"Latch {rows[0].latch} under {rows[0].option}" if single else "Latches",
+        "All runs pooled: counters are sums, rates and ratios those of the sums."
         " A get that fails at first is a miss; a miss whose spins fail sleeps. n/a: not available,"
         " which is not zero. Hold: "
         + (
@@ -58,8 +58,8 @@ def latches(presented: Presented) -> Figure | None:
             if measured
             else f"the time that would explain the misses, given the gets with one {about.point_is} less."
         ),
-        panels=tuple(panel for panel in drawn if panel),
-        table=tables.pop(first),
+        tuple(panel for panel in drawn if panel),
+        tables.pop(first),
         layout="grid",
         key="line",
         notes=_beyond(judgement, about),
@@ -177,16 +177,14 @@ def sleeps(presented: Presented) -> Figure | None:
     }
     first = judgement.baseline if judgement.baseline in tables else next(iter(tables))
     return Figure(
-        name="sleeps",
-        title="Gets of the server's latches, and sleeps for them"
-        if counted
-        else "Sleeps for the server's latches",
-        caption=f"Of all the server's processes, all runs pooled: sums over runs, not the geometric"
+        "sleeps",
+        "Gets of the server's latches, and sleeps for them" if counted else "Sleeps for the server's latches",
+        f"Of all the server's processes, all runs pooled: sums over runs, not the geometric"
         f" means of the table of costs. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are a lower bound of misses, because a miss that gets its latch before it sleeps is not"
         " counted.",
-        panels=(panel,) if panel else (),
-        table=tables.pop(first),
+        (panel,) if panel else (),
+        tables.pop(first),
         key="line" if panel else "none",
         open=True,
         numbers=first,

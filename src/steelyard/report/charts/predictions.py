@@ -31,13 +31,13 @@ def predictions(presented: Presented) -> Figure | None:
     if missed.data:
         panels.append(_diagonal("misses", missed, _MISSES, "% misses per get", palette))
     return Figure(
-        name="latch-prediction",
-        title="Predicted beside measured",
-        caption="The closed loop of the study, simulated: its think time, gets per lookup, latches and"
+        "latch-prediction",
+        "Predicted beside measured",
+        "The closed loop of the study, simulated: its think time, gets per lookup, latches and"
         " workers, with the measured hold times and the costs of this machine; on the dashed line both agree."
         " ± is half the 95 % interval of the simulation's own chance.",
-        panels=tuple(panels),
-        table=table,
+        tuple(panels),
+        table,
         layout="grid",
         key="line",
         notes=(*_errors(judgement, rows, about), *_costs(judgement.latch_costs)),
@@ -157,12 +157,12 @@ def alternatives(presented: Presented) -> Figure | None:
     if not what_if:
         return None
     return Figure(
-        name="latch-alternatives",
-        title="What other settings of the latch would do",
-        caption="The simulation of above with one thing changed; trust it as far as predicted and measured"
+        "latch-alternatives",
+        "What other settings of the latch would do",
+        "The simulation of above with one thing changed; trust it as far as predicted and measured"
         " agree there. ± is half the 95 % interval of the simulation's own chance.",
-        panels=(),
-        table=plain_table(
+        (),
+        plain_table(
             (
                 "latch",
                 about.points_are,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import ProfileRow
 from steelyard.bundle.series.read import Series
-from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
 from steelyard.report.charts.marks import FROM, SCALE, TO, layer, nominal, quantitative, view, zoomable
-from steelyard.report.charts.waits import beside, keyed, longest
+from steelyard.report.charts.waits import beside, keyed, longest, time_us
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, difference, percent, plain_table, whole
 
@@ -50,37 +50,28 @@ def profile(presented: Presented) -> Figure | None:
     ]
     kernprof = {f"{option}, as kernprof prints it": _kernprof(by_option[option]) for option in by_option}
     if all(row.us_per_txn is None for row in judgement.profile):
-        return _published(kernprof)
+        # the rate was not published
+        return of_tables(
+            "profile",
+            "Where CPU time goes",
+            "Samples of the clock on all CPUs: user mode as one, then functions of the kernel.",
+            kernprof,
+        )
     return Figure(
-        name="profile",
-        title="Where CPU time goes",
-        caption="Stacks sampled by the clock on every CPU while measuring, all runs pooled."
+        "profile",
+        "Where CPU time goes",
+        "Stacks sampled by the clock on every CPU while measuring, all runs pooled."
         " A flame graph's width is CPU time"
         f" per {work}, callers below; yellow: the program, blue: the kernel; a click on a frame"
         " shows it alone. Between two options colour is the difference: blue less (−), orange more (+)."
         " Idle time is in the tables only, and processes that are no part of the study in each option's"
         " own. Programs built without frame pointers show the function that ran, but not all of its callers.",
-        panels=tuple(_panels(shown, presented.series, work)),
-        table=_side_by_side({option: by_option[option] for option in shown}, work),
+        tuple(_panels(shown, presented.series, work)),
+        _side_by_side({option: by_option[option] for option in shown}, work),
         layout="tabs",
         open=True,
         numbers="Functions, " + (" and ".join(shown)),
         folded=tuple(list(kernprof.items())[:_OPTIONS_MAX]),
-    )
-
-
-def _published(kernprof: dict[str, Table]) -> Figure:
-    """Samples alone, without the rate, which was not published."""
-    (first, table), *others = kernprof.items()
-    return Figure(
-        name="profile",
-        title="Where CPU time goes",
-        caption="Samples of the clock on all CPUs: user mode as one, then functions of the kernel.",
-        panels=(),
-        table=table,
-        open=True,
-        numbers=first,
-        folded=tuple(others),
     )
 
 
@@ -107,12 +98,8 @@ def _side_by_side(shown: Mapping[str, Table], work: str) -> Table:
     times = longest(found)
     ours = [key for key in times if key[0] != _FOREIGN]
     most = sorted(ours, key=lambda key: -times[key])[:_FUNCTIONS_MAX]
-    each = (Column("% of samples", "share", percent), Column(f"CPU per {work}", "us", _us))
+    each = (Column("% of samples", "share", percent), Column(f"CPU per {work}", "us", time_us))
     return beside((Column("function", "name"), Column("role")), each, found, most, {"share": 0.0, "us": 0.0})
-
-
-def _us(value: float) -> str:
-    return fmt.quantity(value, "us") if value else "0"
 
 
 def _kernprof(mine: Table) -> Table:

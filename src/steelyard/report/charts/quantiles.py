@@ -65,13 +65,13 @@ def latency(presented: Presented) -> Figure | None:
     if not table.data:
         return None
     return Figure(
-        name="latency",
-        title="Latency",
-        caption=(
+        "latency",
+        "Latency",
+        (
             f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
             "slower than the value at 99 %. Geometric mean over runs of the runs' own percentiles."
         ),
-        panels=tuple(
+        tuple(
             Panel(
                 f"latency-{clients}",
                 about.count(clients),
@@ -80,7 +80,7 @@ def latency(presented: Presented) -> Figure | None:
             for clients, mine in sorted(table.each("clients").items(), reverse=True)
             if max(mine.values("ns")) > 0
         ),
-        table=_numbers(table, _IN_TABLE, option="option", clients=about.points_are),
+        _numbers(table, _IN_TABLE, option="option", clients=about.points_are),
         layout="tabs",
         key="dash",
     )
@@ -126,12 +126,12 @@ def latch_times(presented: Presented) -> Figure | None:
         if (kind, clients) not in drawn
     ]
     return Figure(
-        name="latch-times",
-        title="Holds and waits",
-        caption="By share that were shorter; waits are those of gets that missed. A hold includes the time in"
+        "latch-times",
+        "Holds and waits",
+        "By share that were shorter; waits are those of gets that missed. A hold includes the time in"
         " which its holder had no CPU: that is the tail. Geometric mean over runs of the runs' own "
         + " ".join(["quantiles.", *without]),
-        panels=tuple(
+        tuple(
             Panel(
                 f"latch-{kind}-{clients}",
                 f"{kind.capitalize()}, {workers[clients]}",
@@ -139,7 +139,7 @@ def latch_times(presented: Presented) -> Figure | None:
             )
             for (kind, clients), mine in drawn.items()
         ),
-        table=_numbers(
+        _numbers(
             Table((), [row for mine in chosen.values() for row in mine.data]),
             _OF_A_LATCH,
             option="option",

@@ -63,14 +63,14 @@ def scaling(presented: Presented) -> Figure | None:
     )
     models = _models(presented)
     return Figure(
-        name="scaling",
-        title=f"With more {points_are}",
-        caption=f"Geometric mean over blocks at each number of {points_are}"
+        "scaling",
+        f"With more {points_are}",
+        f"Geometric mean over blocks at each number of {points_are}"
         + ("; the band is its 95 % interval." if _banded(panels) else ".")
         + cut_note(panels)
         + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
-        panels=panels,
-        table=table,
+        panels,
+        table,
         layout="grid",
         key="line",
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),

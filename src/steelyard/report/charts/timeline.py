@@ -59,16 +59,16 @@ def timeline(presented: Presented) -> Figure | None:
     )
     named = " Labels name the option of each run." if len(runs) <= _LABELS_MAX else ""
     return Figure(
-        name="timeline",
-        title="Over time, every run",
-        caption=(
+        "timeline",
+        "Over time, every run",
+        (
             f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
             f"out.{turns if about.in_turns else ''}{named} "
             "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
             " right is drift."
         ),
-        panels=tuple(panels),
-        table=Table(
+        tuple(panels),
+        Table(
             (
                 Column("time", "start", fmt.clock),
                 Column("run"),

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LockRow
 from steelyard.analysis.kernel import FOREIGN, TOTAL
-from steelyard.report.charts.figure import Figure
+from steelyard.report.charts.figure import Figure, of_tables
 from steelyard.report.presented.presented import Presented
 from steelyard.report.table import Column, Row, Table, difference, table_of, whole
 
@@ -74,12 +74,11 @@ def locks(presented: Presented) -> Figure | None:
     pair = {o: by_option[o] for o in (judgement.baseline, presented.leading) if o and o in by_option}
     if len(pair) == 2:
         tables = {"Waits side by side": _side_by_side(pair, columns), **tables}
-    (first, table), *others = tables.items()
     known = any(row.acquisitions is not None for row in judgement.locks)
-    return Figure(
-        name="locks",
-        title="Waits for kernel locks",
-        caption="All runs pooled. Call sites stand under their lock, and add up to it."
+    return of_tables(
+        "locks",
+        "Waits for kernel locks",
+        "All runs pooled. Call sites stand under their lock, and add up to it."
         " % CPU: spent spinning, of all CPUs."
         + (
             ""
@@ -88,11 +87,7 @@ def locks(presented: Presented) -> Figure | None:
             " neither how long a lock was held (HOLD, UTIL) nor how often it was taken without a wait"
             " (CON, TOTAL)."
         ),
-        panels=(),
-        table=table,
-        open=True,
-        numbers=first,
-        folded=tuple(others[:_OPTIONS_MAX]),
+        dict(list(tables.items())[: _OPTIONS_MAX + 1]),
     )
 
 
@@ -107,7 +102,7 @@ def _columns(work: str) -> Sequence[Column]:
         Column("TOTAL", "acquisitions", whole),
         Column("waited", "contended", whole),
         Column(f"waits per {work}", "contended_per_txn"),
-        Column(f"wait per {work}", "wait_us_per_txn", _us),
+        Column(f"wait per {work}", "wait_us_per_txn", time_us),
     )
 
 
@@ -154,7 +149,8 @@ def _times(mean: float | None, most: float | None) -> str | None:
     return fmt.quantity(mean, "ns") + longest
 
 
-def _us(value: float) -> str:
+def time_us(value: float) -> str:
+    """A time; `0` without a unit."""
     return fmt.quantity(value, "us") if value else "0"
 
 
@@ -176,18 +172,14 @@ def scheduling(presented: Presented) -> Figure | None:
     rows = [{**row, "name": f"{row['option']}, {row['role']}"} for row in table.data]
     table = Table((Column("option, role", "name"), *table.columns), rows)
     shown = [row for row in rows if row["option"] in first and row["role"] in _OURS]
-    return Figure(
-        name="scheduling",
-        title="Scheduling",
-        caption="From the scheduler's own events, recorded in a diagnostic phase after each measured one:"
+    return of_tables(
+        "scheduling",
+        "Scheduling",
+        "From the scheduler's own events, recorded in a diagnostic phase after each measured one:"
         " recording costs about a tenth of the throughput, so these figures are not part of the measured"
         " results. All runs pooled."
         " Off CPU: from a voluntary switch until the thread ran again.",
-        panels=(),
-        table=replace(table, data=shown),
-        open=True,
-        numbers="Baseline and leading option",
-        folded=(("All options and roles", table),),
+        {"Baseline and leading option": replace(table, data=shown), "All options and roles": table},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.report.about.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, slug
+from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables, slug
 from steelyard.report.charts.marks import (
     colour,
     layer,
@@ -44,12 +44,12 @@ def statements(presented: Presented) -> Figure | None:
     few = kinds if kinds and len(single) > _STATEMENTS_MAX else single
     order = [row.label for row in presented.ranking]
     return Figure(
-        name="statements",
-        title="Statements per second",
-        caption=f"Completed without error, geometric mean over runs{presented.about.over(' and ')}."
+        "statements",
+        "Statements per second",
+        f"Completed without error, geometric mean over runs{presented.about.over(' and ')}."
         + (" The numbers have every statement." if few != single else ""),
-        panels=tuple(_statement(name, parts[name], order, palette) for name in few),
-        table=table,
+        tuple(_statement(name, parts[name], order, palette) for name in few),
+        table,
         layout="tabs" if len(order) > _OPTIONS_MAX else "pairs",
         key="none" if palette.by_option else "fill",
     )
@@ -114,13 +114,13 @@ def clients(presented: Presented) -> Figure | None:
     style: Spec = {"format": ",.3~r", "tickCount": 4} if scale != 1.0 else plain_axis(tickCount=4)
     y = scaled(drawn.data, "transactions", name if scale != 1.0 else None, **style)
     return Figure(
-        name="clients",
-        title=f"{noun.capitalize()} by {noun}",
-        caption=(
+        "clients",
+        f"{noun.capitalize()} by {noun}",
+        (
             f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
             f"Equal bars mean that {served} served all equally. Indices in the table are medians over runs."
         ),
-        panels=tuple(
+        tuple(
             Panel(
                 f"clients-{slug(option)}",
                 option,
@@ -128,7 +128,7 @@ def clients(presented: Presented) -> Figure | None:
             )
             for option in chosen
         ),
-        table=table_of(judgement.fairness, *_columns(about)) if judgement.fairness else every,
+        table_of(judgement.fairness, *_columns(about)) if judgement.fairness else every,
         layout="grid",
     )
 
@@ -185,21 +185,16 @@ def sql_counters(presented: Presented) -> Figure | None:
     if not found.data:
         return None
     most = max(found.each("clients"))
-    (first, table), *others = (
-        (f"Monitor {name}", Table(columns, mine.data[:_ROWS_MAX]))
-        for name, mine in found.each("monitor").items()
-    )
-    return Figure(
-        name="counters-by-sql",
-        title="Counters by SQL",
-        caption=f"Growth in the measure phase at {about.count(most)}, medians"
+    return of_tables(
+        "counters-by-sql",
+        "Counters by SQL",
+        f"Growth in the measure phase at {about.count(most)}, medians"
         " over runs. A counter that did not grow is left out.",
-        panels=(),
-        table=table,
-        notes=tuple(found.each("note")),
-        open=True,
-        numbers=first,
-        folded=tuple(others),
+        {
+            f"Monitor {name}": Table(columns, mine.data[:_ROWS_MAX])
+            for name, mine in found.each("monitor").items()
+        },
+        tuple(found.each("note")),
     )
 
 

@@ -34,8 +34,6 @@ _STYLES: dict[Standing, str] = {
     "leaning worse": "yellow",
 }
 
-Line = Sequence[tuple[str, str]]
-
 
 def print_verdict(presented: Presented, console: Console) -> None:
     """Prints what an expert would say, on `console` (standard output); readable at 80 columns.
@@ -81,7 +79,7 @@ def _probes(judgement: Judgement, about: About) -> str:
 
 def _pointer(name: str, text: str, console: Console, style: str = "") -> None:
     if text:
-        _line(console, [(f"{name:<6}{_GAP}", "dim"), (text, style)])
+        _line(console, (f"{name:<6}{_GAP}", "dim"), (text, style))
 
 
 def _lab(judgement: Judgement, about: About) -> str:
@@ -107,10 +105,10 @@ def _say(console: Console, text: str, style: str = "", hang: str = "") -> None:
     kept = _printable(text).replace(" %", _JOINT + "%")
     for number, line in enumerate(Text(kept).wrap(console, max(20, console.width - len(hang)))):
         words = line.plain.rstrip().replace(_JOINT, " ")
-        _line(console, [(indent if number else hang, "dim"), (words, style)])
+        _line(console, (indent if number else hang, "dim"), (words, style))
 
 
-def _line(console: Console, parts: Line) -> None:
+def _line(console: Console, *parts: tuple[str, str]) -> None:
     """One line, never cut: a narrow window folds it, a pipe keeps it whole."""
     text = Text.assemble(*((_printable(part), style) for part, style in parts))
     text.rstrip()
@@ -135,19 +133,19 @@ def _options(presented: Presented, console: Console) -> None:
     beside = len(gap) * len(widths) <= room
     gap = gap if beside else _GAP
     lead = max(map(len, [*labels, "option"])) if beside else 4
-    _line(console, [(_head(f"{'':{lead + 2}}{_joined(heads, widths, gap)}"), "dim")])
+    _line(console, (_head(f"{'':{lead + 2}}{_joined(heads, widths, gap)}"), "dim"))
     before = -1
     for place, label, texts in zip(shown, labels, cells, strict=True):
         if left_out := place - before - 1:
-            _line(console, [(f"  … {fmt.count(left_out, 'option')} between", "dim")])
+            _line(console, (f"  … {fmt.count(left_out, 'option')} between", "dim"))
         before, row = place, ranking[place]
         mark = (f"{row.mark} ", _style(row.comparison))
         name = (f"{label:<{lead}}" if beside else label, "bold" if row.is_winner else "")
         if beside:
-            _line(console, [mark, name, (_joined(texts, widths, gap), "")])
+            _line(console, mark, name, (_joined(texts, widths, gap), ""))
         else:
-            _line(console, [mark, name])
-            _line(console, [(" " * (lead + 2), ""), (_joined(texts, widths, gap), "")])
+            _line(console, mark, name)
+            _line(console, (" " * (lead + 2), ""), (_joined(texts, widths, gap), ""))
     blocks = presented.blocks
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
@@ -188,15 +186,15 @@ def _aligned(table: Table | None, console: Console) -> None:
         _stacked(table, console)
         return
     for number, (name, *cells) in enumerate((table.head, *table.rows)):
-        _line(console, [(f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim")])
+        _line(console, (f"{name:<{widths[0]}}{_joined(cells, widths[1:])}", "" if number else "dim"))
 
 
 def _stacked(table: Table, console: Console) -> None:
     """A table too wide for the window: each row's cells below its name."""
     name, *heads = table.head
-    _line(console, [(name, "dim")])
+    _line(console, (name, "dim"))
     for row, *cells in table.rows:
-        _line(console, [(row, "")])
+        _line(console, (row, ""))
         named = [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True) if cell]
         _say(console, "; ".join(named), hang="      ")
 
@@ -207,11 +205,9 @@ def _factors(presented: Presented, console: Console) -> None:
     if metric is None or len({name for effect in effects for name in effect.factors}) < 2:
         return
     console.print()
-    _line(
-        console,
-        [(f"  What matters: share of the variation in {heading(metric).lower()}, 95 % interval;", "dim")],
-    )
-    _line(console, [("  each level against the geometric mean of all options", "dim")])
+    share = f"  What matters: share of the variation in {heading(metric).lower()}, 95 % interval;"
+    _line(console, (share, "dim"))
+    _line(console, ("  each level against the geometric mean of all options", "dim"))
     drawn = [effect for effect in effects if effect.share >= 0.005][:8]
     names = [" × ".join(effect.factors) for effect in drawn]
     width = max((len(name) for name in names), default=0)
@@ -225,12 +221,12 @@ def _scaling(judgement: Judgement, about: About, console: Console) -> None:
     if not judgement.scaling:
         return
     console.print()
-    _line(console, [(f"  With more {about.points_are}", "dim")])
+    _line(console, (f"  With more {about.points_are}", "dim"))
     for found in judgement.scaling[:_CURVES_MAX]:
         _say(console, found.sentence, hang=f"  {found.option}{_GAP}")
     if len(judgement.scaling) > _CURVES_MAX:
         more = fmt.count(len(judgement.scaling) - _CURVES_MAX, "more option")
-        _line(console, [(f"  … {more} in the report", "dim")])
+        _line(console, (f"  … {more} in the report", "dim"))
 
 
 def _levels(metric: Metric, levels: Iterable[tuple[tuple[str, ...], float]]) -> str:
@@ -250,4 +246,4 @@ def _footnotes(presented: Presented, console: Console) -> None:
         _say(console, note.sentence, hang=f"  {mark} ")
     if len(notes) > _NOTICES_MAX:
         more = fmt.count(len(notes) - _NOTICES_MAX, "more notice")
-        _line(console, [(f"  … {more} in the report", "dim")])
+        _line(console, (f"  … {more} in the report", "dim"))

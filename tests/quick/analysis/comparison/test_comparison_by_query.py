@@ -68,8 +68,11 @@ def measured(ratios: list[float], seed: int, noise: float = 0.02) -> RunMetrics:
     )  # fmt: skip
 
 
+AB = evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth()}, blocks=1)
+
+
 def judged(run_metrics: RunMetrics) -> list[QueryRow]:
-    return [row for row in by_query(run_metrics, ("A", "B"), "A", 0.03) if row.comparison]
+    return [row for row in by_query(AB, run_metrics) if row.comparison]
 
 
 def test_queries_that_differ_are_found_and_their_direction_is_told():
