@@ -21,7 +21,7 @@ import numpy as np
 from declared import DECLARED
 from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology
 from steelyard.bundle.evidence.queries import VIEWS, add_views
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.bundle.storage.views import connect
@@ -197,7 +197,23 @@ def evidence_of(
                 )  # fmt: skip
     tables["notices"] = [dict(zip(_COLUMNS["notices"], n, strict=True)) for n in notices]
     columns = {name: _columns(rows, _COLUMNS[name]) for name, rows in tables.items()}
-    return Evidence(_tables(columns), study, tuple(found), baseline(study, found), DECLARED)
+    return Evidence(
+        tables=_tables(columns),
+        study=study,
+        options=tuple(found),
+        baseline=baseline(study, found),
+        declared=DECLARED,
+        probed_cpus=0,
+        topology=Topology(),
+        calibration={},
+        storage={},
+        versions={},
+        fixed={},
+        schemas={},
+        placement={},
+        data={},
+        instruction_time=False,
+    )
 
 
 def changed(evidence: Evidence, **changes: Any) -> Evidence:

@@ -66,9 +66,7 @@ def test_a_verdict_with_wild_texts_is_text() -> None:
 
 def test_a_comparison_of_bundles_with_wild_paths_is_text() -> None:
     where, out = console()
-    print_bundle_comparison(
-        BundleComparison(here=WILD, there="b", metrics=(), comparisons=(), notices=()), where
-    )
+    print_bundle_comparison(BundleComparison(WILD, "b", *[()] * 4, "clients", (), (), 0, *[()] * 5), where)
     assert_is_text(out.getvalue())
 
 

@@ -63,16 +63,16 @@ class BundleComparison:
     metrics: tuple[Metric, ...]
     comparisons: tuple[Comparison, ...]
     notices: tuple[Notice, ...]
-    uncertain: tuple[Notice, ...] = ()
-    points_are: str = "clients"
-    levels_here: tuple[Estimate, ...] = ()
-    levels_there: tuple[Estimate, ...] = ()
-    tests: int = 0
-    differences: tuple[str, ...] = ()
-    unlike_work: tuple[str, ...] = ()
-    counted: tuple[Metric, ...] = ()
-    counted_here: tuple[Estimate, ...] = ()
-    counted_there: tuple[Estimate, ...] = ()
+    uncertain: tuple[Notice, ...]
+    points_are: str
+    levels_here: tuple[Estimate, ...]
+    levels_there: tuple[Estimate, ...]
+    tests: int
+    differences: tuple[str, ...]
+    unlike_work: tuple[str, ...]
+    counted: tuple[Metric, ...]
+    counted_here: tuple[Estimate, ...]
+    counted_there: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
+from steelyard.bundle.evidence.evidence import Facts
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.files import Place, sync, write_whole
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
@@ -54,7 +55,7 @@ class BundleWriter:
         study_text: str,
         options: Sequence[Option],
         baseline: str,
-        environment: Mapping[str, Any],
+        environment: Facts,
         files: Mapping[str, Path | str] | None = None,
     ) -> BundleWriter:
         """A new bundle. Raises InputError when path exists, or cannot be created.
@@ -136,13 +137,13 @@ class BundleWriter:
         write_whole(place, text)
         return place
 
-    def add_to_environment(self, name: str, facts: Mapping[str, Any]) -> None:
+    def add_to_environment(self, name: str, facts: Facts) -> None:
         """Adds to a list of facts in environment.json, flushed to disk."""
         known = read_environment(self.path)
         known.setdefault(name, []).append(facts)
         self._write_environment(known)
 
-    def add_server(self, option: str, facts: Mapping[str, Any]) -> None:
+    def add_server(self, option: str, facts: Facts) -> None:
         """Adds an option's server to environment.json: the first whole, each by what was set in it and what
         differs from the first (null: not in this version).
 
@@ -172,7 +173,7 @@ class BundleWriter:
             known.setdefault("calibration", facts["calibration"])
         self._write_environment(known)
 
-    def _write_environment(self, known: Mapping[str, Any]) -> None:
+    def _write_environment(self, known: Facts) -> None:
         _write_json(self.path / "environment.json", seal(known))
 
     def _identity(self, run: int, head: Columns, checksums: Mapping[str, str]) -> dict[str, Any]:
@@ -231,7 +232,7 @@ def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
     return np.asarray(values, dtype=np.float64 if column.type == "DOUBLE" else np.int64)
 
 
-def _write_json(place: Path, content: Mapping[str, Any]) -> None:
+def _write_json(place: Path, content: Facts) -> None:
     write_whole(place, json.dumps(content, indent=2))
 
 

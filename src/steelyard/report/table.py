@@ -131,7 +131,7 @@ class Table:
         """The values of a field that are available."""
         return [row[key] for row in self.data if row[key] is not None]
 
-    def filled(self, always: int = 0) -> Table:
+    def filled(self, always: int) -> Table:
         """Without columns that have no value at all, but for the first ones."""
         kept = [
             column for place, column in enumerate(self.columns) if place < always or self.values(column.key)

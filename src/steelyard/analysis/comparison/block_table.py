@@ -71,15 +71,14 @@ def block_table(
     metric: str,
     options: Sequence[str],
     point: int | None = None,
-    geometric: bool = True,
 ) -> BlockTable:
     """The metric of these options at one point.
 
     point None: one value per run over all its points: the geometric mean (which makes differences
-    of logs the mean log ratio), or the plain mean where zeros occur or on demand.
+    of logs the mean log ratio), or the plain mean where zeros occur.
     """
     cube, runs, blocks = _cube(run_metrics, metric, options, point)
-    logs = geometric and not bool((cube <= 0).any())
+    logs = not bool((cube <= 0).any())
     with np.errstate(all="ignore"):
         values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
     known: Bools = np.isfinite(values)

@@ -10,7 +10,7 @@ there are others, which holds whichever option is the best (Hsu 1981).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from steelyard.analysis.comparison.compare import Pair
@@ -37,8 +37,8 @@ class PairResult:
     option: str
     other: str
     by_metric: tuple[tuple[Metric, Comparison], ...]
-    failures: float = 0.0
-    failures_proven: bool = False
+    failures: float
+    failures_proven: bool
 
     def _any(self, outcome: Outcome) -> bool:
         return any(comparison.outcome == outcome for _, comparison in self.by_metric)
@@ -85,7 +85,7 @@ class Pairwise:
     options: tuple[str, ...]
     metrics: tuple[Metric, ...]
     pairs: Mapping[Pair, PairResult]
-    error_rates: Mapping[str, float] = field(default_factory=dict[str, float])
+    error_rates: Mapping[str, float]
 
     def not_beaten_by(self, option: str) -> list[str]:
         """The others over which this option is not shown to win."""
@@ -142,7 +142,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
-        return Pairwise(baseline, (), metrics, {})
+        return Pairwise(baseline, (), metrics, {}, {})
     ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
     rates, limit = error_rates(intervals.run_metrics), study.plan.error_rate_limit_percent / 100
     failures = intervals.tests(ERRORS)

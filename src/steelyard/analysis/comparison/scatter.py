@@ -96,7 +96,7 @@ class Scatter:
         return np.maximum(np.sqrt((a + b) / self.blocks), self.least_se), df
 
     def _mixed(self, distances: Floats, own_se: Floats, own_df: Floats, chances: int) -> Floats:
-        own = distributions.t_two_sided_each(distances / own_se, own_df)
+        own = distributions.t_two_sided(distances / own_se, own_df)
         pooled = distributions.t_two_sided(distances / self._pooled_se, self.pooled_df)
         weight = self.pooled_weight
         return weight * distributions.sidak(pooled, chances) + (1 - weight) * distributions.sidak(

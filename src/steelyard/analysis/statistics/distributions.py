@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,10 @@ def _special() -> Any:
     return special
 
 
-def t_two_sided(t: ArrayLike, df: float) -> Floats:
+def t_two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
     """P(|T| >= |t|) of Student's t; 1 without degrees of freedom."""
-    if df <= 0:
-        return np.ones_like(np.asarray(t, dtype=np.float64))
-    return np.asarray(2 * _special().stdtr(df, -np.abs(t)), dtype=np.float64)
-
-
-def t_two_sided_each(t: Floats, df: Floats) -> Floats:
-    """P(|T| >= |t|) of Student's t with each value's own degrees of freedom."""
-    return np.asarray(2 * _special().stdtr(df, -np.abs(t)), dtype=np.float64)
+    tails = 2 * _special().stdtr(df, -np.abs(t))
+    return np.where(np.asarray(df) > 0, tails, 1.0)
 
 
 def t_criticals(df: Floats, alpha: float) -> Floats:
@@ -63,36 +58,42 @@ def sidak(p_values: ArrayLike, chances: int) -> Floats:
     return np.asarray(-np.expm1(chances * np.log1p(-np.minimum(p, 1 - 1e-16))))
 
 
-def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p-values, in the order given. Holm 1979."""
+def _in_steps(p_values: ArrayLike, steps: Callable[[Floats], Floats]) -> Floats:
+    """Steps of a procedure, which takes the p-values in ascending order, in the order given."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
+    found = np.empty_like(p)
+    found[order] = steps(p[order])
+    return found
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Holm's adjusted p-values, in the order given. Holm 1979."""
+
+    def adjusted(p: Floats) -> Floats:
+        return np.minimum(np.maximum.accumulate(p * np.arange(len(p), 0, -1)), 1.0)
+
+    return _in_steps(p_values, adjusted)
 
 
 def holm_levels(p_values: ArrayLike, alpha: float) -> Floats:
     """Level of each test's step in Holm's procedure: p <= level exactly where it is found. Holm 1979."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    steps = alpha / np.arange(len(p), 0, -1)
-    failed = np.flatnonzero(p[order] > steps)
-    if len(failed):
-        # where one fails, those after it fail at the same step
-        steps[failed[0] :] = steps[failed[0]]
-    levels = np.empty_like(p)
-    levels[order] = steps
-    return levels
+
+    def levels(p: Floats) -> Floats:
+        steps: Floats = alpha / np.arange(len(p), 0, -1)
+        for first in np.flatnonzero(p > steps)[:1]:
+            # where one fails, those after it fail at the same step
+            steps[first:] = steps[first]
+        return steps
+
+    return _in_steps(p_values, levels)
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """Adjusted p-values that hold the false discovery rate. Benjamini & Hochberg 1995."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    ranks = np.arange(1, len(p) + 1)
-    steps = np.minimum.accumulate((p[order] * len(p) / ranks)[::-1])[::-1]
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
+
+    def adjusted(p: Floats) -> Floats:
+        each = p * len(p) / np.arange(1, len(p) + 1)
+        return np.minimum(np.minimum.accumulate(each[::-1])[::-1], 1.0)
+
+    return _in_steps(p_values, adjusted)

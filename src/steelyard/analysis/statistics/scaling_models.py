@@ -76,9 +76,8 @@ class UslByPeak:
 
     def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
         """log(X / lambda) and its derivatives by a (sigma) and b (1 / peak^2): columns, one row per fit."""
-        others, pairs = clients - 1, clients * (clients - 1)
-        lost = 1 + a * others + (1 - a) * b * pairs
-        return np.log(clients / lost), (b * pairs - others) / lost, (a - 1) * pairs / lost
+        logs, by_sigma, by_kappa = Usl().log_capacity(clients, a, (1 - a) * b)
+        return logs, by_sigma - b * by_kappa, (1 - a) * by_kappa
 
 
 Model = Usl | SharedCore | UslByPeak

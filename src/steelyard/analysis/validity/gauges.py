@@ -156,7 +156,7 @@ _GAUGES = """
         where transactions > 0 or $recorded
     )
     select monitor, entity, metric, option, run, start, "end", "limit", growth,
-        (cooled - start) / growth, 1 - (gone - start) / growth, growth / nullif(transactions, 0),
+        coalesce((cooled - start) / growth, 0), 1 - (gone - start) / growth, growth / nullif(transactions, 0),
         highest / nullif(greatest("limit", 0), 0),
         -- with more clients more memory is no finding; each client may hold one for a moment
         coalesce(len(clients) = 1 and growth > $share * abs(start) and if(suffix(metric, '_bytes'),

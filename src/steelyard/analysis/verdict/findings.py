@@ -179,7 +179,7 @@ def reasons(
     return tuple(found)
 
 
-def _slower_tail(costs: Costs, pair: PairResult, over: str, worse: int = 1) -> str:
+def _slower_tail(costs: Costs, pair: PairResult, over: str, worse: int) -> str:
     """Latency p99 where it is worse and no metric of the verdict; '' where it is not.
 
     worse: 1 where a higher one is worse for the winner; -1 where it is worse for the winner that it is lower

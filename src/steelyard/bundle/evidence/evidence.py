@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import duckdb
@@ -14,6 +14,7 @@ from steelyard.study.study import Option, Study
 from steelyard.study.workloads.workload import Workload
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
+Facts = Mapping[str, Any]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -26,13 +27,13 @@ class Topology:
     cpus: int | None = None
 
     @classmethod
-    def of(cls, environment: Mapping[str, Any]) -> Topology:
+    def of(cls, environment: Facts) -> Topology:
         """Cores and CPUs that the server may use: those it is pinned to, else all usable ones."""
         if simulated := environment.get("server", {}).get("simulated_cpus"):
             return cls(simulated, simulated)
-        cpu: Mapping[str, Any] = environment.get("cpu", {})
-        places: list[Mapping[str, Any]] = cpu.get("topology", [])
-        placement: Mapping[str, Any] = environment.get("placement", {})
+        cpu: Facts = environment.get("cpu", {})
+        places: list[Facts] = cpu.get("topology", [])
+        placement: Facts = environment.get("placement", {})
         if not placement.get("apart"):
             return cls(cpu.get("cores") or cpu.get("cpus_usable"), cpu.get("cpus_usable"))
         server = set(placement["server_cpus"])
@@ -65,16 +66,16 @@ class Evidence:
     options: tuple[Option, ...]
     baseline: str
     declared: Declared
-    probed_cpus: int = 0
-    topology: Topology = Topology()
-    calibration: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    storage: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    schemas: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
-    placement: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
-    data: Mapping[str, str] = field(default_factory=dict[str, str])
-    instruction_time: bool = False
+    probed_cpus: int
+    topology: Topology
+    calibration: Facts
+    storage: Facts
+    versions: Mapping[str, str]
+    fixed: Mapping[str, Mapping[str, str]]
+    schemas: Mapping[str, Mapping[str, float]]
+    placement: Mapping[str, frozenset[int]]
+    data: Mapping[str, str]
+    instruction_time: bool
 
     def rows(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
         """The result of a query over the views. given: its parameters by name."""
@@ -127,14 +128,14 @@ def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
     return found
 
 
-def placement_of(environment: Mapping[str, Any]) -> dict[str, frozenset[int]]:
+def placement_of(environment: Facts) -> dict[str, frozenset[int]]:
     """CPUs of server and engine, as the lab placed them."""
-    placement: Mapping[str, Any] = environment.get("placement", {})
+    placement: Facts = environment.get("placement", {})
     known = {role: placement.get(f"{role}_cpus") for role in ("server", "engine")}
     return {role: frozenset(cpus) for role, cpus in known.items() if cpus} if all(known.values()) else {}
 
 
-def counts_instructions(environment: Mapping[str, Any]) -> bool:
+def counts_instructions(environment: Facts) -> bool:
     """Whether the clock of a bundle counts instructions, as in emulated guests."""
     return environment.get("server", {}).get("clock") == "instructions"
 

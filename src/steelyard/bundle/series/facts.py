@@ -69,8 +69,8 @@ class RunFacts:
     all_runs: int
     started_at: str
     monitors: tuple[MonitorCost, ...]
-    load_points: tuple[int, ...] = ()
-    in_turns: bool = False
+    load_points: tuple[int, ...]
+    in_turns: bool
 
 
 def run_facts(bundle: Bundle) -> RunFacts:

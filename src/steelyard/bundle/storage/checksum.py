@@ -10,21 +10,22 @@ from typing import Any, cast
 
 from steelyard.study.errors import InputError
 
+Json = dict[str, Any]
 _KEY = "checksum"
 _FILE_BYTES_MAX = 64 << 20
 
 
-def seal(content: Mapping[str, Any]) -> dict[str, Any]:
+def seal(content: Mapping[str, Any]) -> Json:
     """The content with its checksum."""
     return {**{name: value for name, value in content.items() if name != _KEY}, _KEY: _checksum(content)}
 
 
-def read_sealed(place: Path, hint: str) -> dict[str, Any]:
+def read_sealed(place: Path, hint: str) -> Json:
     """The object in a JSON file, verified, without its checksum. Raises InputError that names the file."""
     return proven(read_object(place, hint), place, hint)
 
 
-def proven(content: Mapping[str, Any], place: Path, hint: str) -> dict[str, Any]:
+def proven(content: Mapping[str, Any], place: Path, hint: str) -> Json:
     """The content without its checksum. Raises InputError where that is missing or differs."""
     if content.get(_KEY) != _checksum(content):
         raise InputError(f"{place}: its checksum differs from its content: damaged or edited", hint)
@@ -47,7 +48,7 @@ def read_bytes(place: Path, hint: str) -> bytes:
         raise InputError(f"{str(place)!r}: cannot be read: {error}", hint) from None
 
 
-def read_object(place: Path, hint: str) -> dict[str, Any]:
+def read_object(place: Path, hint: str) -> Json:
     """The object in a JSON file, not verified. Raises InputError that names the file."""
     try:
         found: Any = json.loads(read_bytes(place, hint).decode("utf-8"))
@@ -59,7 +60,7 @@ def read_object(place: Path, hint: str) -> dict[str, Any]:
         raise InputError(f"{place}: not JSON: {error}", hint) from None
     if not isinstance(found, dict):
         raise InputError(f"{place}: not a JSON object", hint)
-    return cast(dict[str, Any], found)
+    return cast(Json, found)
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

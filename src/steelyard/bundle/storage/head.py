@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
-from steelyard.bundle.storage.checksum import proven, read_bytes, read_object
+from steelyard.bundle.storage.checksum import Json, proven, read_bytes, read_object
 from steelyard.declared_metrics import DeclaredMetric
 from steelyard.run_tables.schema import FORMAT_VERSION
 from steelyard.study.errors import InputError
@@ -25,8 +25,8 @@ _Hashable = str | int
 class Head(NamedTuple):
     """facts: bundle.json. study_text: study.toml."""
 
-    facts: dict[str, Any]
-    environment: dict[str, Any]
+    facts: Json
+    environment: Json
     study_text: str
 
 
@@ -36,7 +36,7 @@ def read_head(path: Path) -> Head:
     return Head(facts, read_environment(path), _study_text(path, facts))
 
 
-def read_facts(path: Path) -> dict[str, Any]:
+def read_facts(path: Path) -> Json:
     """bundle.json. Raises InputError when it is missing, damaged, or of another format."""
     place = path / "bundle.json"
     with suppress(OSError, ValueError):
@@ -67,7 +67,7 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-def read_environment(path: Path) -> dict[str, Any]:
+def read_environment(path: Path) -> Json:
     """environment.json. Raises InputError when it is missing or damaged."""
     place = path / "environment.json"
     environment = proven(read_object(place, _LOST), place, _LOST)
@@ -80,7 +80,7 @@ def study_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _study_text(path: Path, facts: dict[str, Any]) -> str:
+def _study_text(path: Path, facts: Json) -> str:
     place = path / "study.toml"
     content = read_bytes(place, _LOST)
     if study_sha256(content) != facts["study_sha256"]:
@@ -91,7 +91,7 @@ def _study_text(path: Path, facts: dict[str, Any]) -> str:
         raise InputError(f"{place}: not UTF-8: {error}", _LOST) from None
 
 
-def _check(shape: type[BaseModel], content: dict[str, Any], place: Path) -> None:
+def _check(shape: type[BaseModel], content: Json, place: Path) -> None:
     try:
         shape.model_validate(content)
     except ValidationError as error:
@@ -146,8 +146,8 @@ class _Placement(_Loose):
 
 class _Server(_Loose):
     version: str
-    set: dict[str, Any]
-    guest: dict[str, Any] = {}
+    set: Json
+    guest: Json = {}
     schema_: dict[str, float] = Field(default={}, alias="schema")
 
 
@@ -164,11 +164,11 @@ class _Kernel(_Loose):
 
 class _Boot(_Loose):
     kernel: _Kernel
-    settings: dict[str, Any]
+    settings: Json
 
 
 class _Reboot(_Loose):
-    wanted: dict[str, Any]
+    wanted: Json
     boot_id: Any
 
 
@@ -232,6 +232,6 @@ class _EnvironmentShape(_Loose):
     storage: _Storage = _Storage()
     study: dict[str, str] = {}
     programs: Annotated[list[dict[str, str]], Field(min_length=1)] = [{}]
-    kernel: dict[str, Any] = {}
-    mitigations: dict[str, Any] = {}
-    steelyard: dict[str, Any] = {}
+    kernel: Json = {}
+    mitigations: Json = {}
+    steelyard: Json = {}

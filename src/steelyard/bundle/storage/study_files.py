@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.bundle.evidence.evidence import Facts
 from steelyard.study.errors import InputError
 from steelyard.study.files import StudyFiles
 
@@ -17,7 +18,7 @@ _FOLDER = "files"
 _LOST = "take this file from a copy of the bundle"
 
 
-def kept_files(bundle: Path, head: Mapping[str, Any]) -> StudyFiles:
+def kept_files(bundle: Path, head: Facts) -> StudyFiles:
     """The copies in a bundle; what was too large for it is looked for in it by its name.
 
     Raises InputError for a copy that is missing or damaged.
@@ -53,17 +54,17 @@ def copy_files(bundle: Path, files: Mapping[str, Path | str]) -> dict[str, dict[
     return found
 
 
-def changed_files(head: Mapping[str, Any], files: Mapping[str, Path | str]) -> Sequence[str]:
+def changed_files(head: Facts, files: Mapping[str, Path | str]) -> Sequence[str]:
     """Names of the files that are others than when the study began."""
     return [name for name, facts in _known(head).items() if checksum(files[name]) != facts["sha256"]]
 
 
-def identity_of_data(head: Mapping[str, Any], raw: Mapping[str, Any]) -> Mapping[str, str]:
+def identity_of_data(head: Facts, raw: Facts) -> Mapping[str, str]:
     """What tells data and capture of a study from others, by key of its workload; raw: the study as TOML.
 
     Of a file the checksum of its content; of a data directory, whose content no bundle knows, its name.
     """
-    workload: Mapping[str, Any] = raw.get("workload", {})
+    workload: Facts = raw.get("workload", {})
     found: dict[str, str] = {}
     for key in ("data_file", "data_directory", "capture"):
         if name := workload.get(key):
@@ -72,7 +73,7 @@ def identity_of_data(head: Mapping[str, Any], raw: Mapping[str, Any]) -> Mapping
     return found
 
 
-def _known(head: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def _known(head: Facts) -> Mapping[str, Facts]:
     return head.get("files", {})
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from steelyard import quantities as fmt
-from steelyard.bundle.evidence.evidence import grouped
+from steelyard.bundle.evidence.evidence import Facts, grouped
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
 from steelyard.quantities import duration, quantity
@@ -87,7 +87,7 @@ _NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
     """How it was measured."""
     study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
-    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
     in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
         name=study.name,
@@ -138,7 +138,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
 
 def _settings(bundle: Bundle, labels: Sequence[str]) -> dict[str, str]:
     """What was set under any option, by name; where options differ, each value with its options."""
-    servers: Mapping[str, Mapping[str, Any]] = bundle.environment.get("servers", {})
+    servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
     names = sorted({name for label in labels for name in servers[label]["set"]})
     return {name: _by_option({label: _value(bundle, label, name) for label in labels}) for name in names}
 
@@ -163,12 +163,12 @@ def _by_option(values: Mapping[str, str]) -> str:
     return " | ".join(f"{', '.join(labels)}: {value}" for value, labels in options.items())
 
 
-def _kernels(environment: Mapping[str, Any]) -> dict[str, str]:
+def _kernels(environment: Facts) -> dict[str, str]:
     """What guests report of themselves, by option, and what this machine was booted with, by setting."""
-    servers: Mapping[str, Mapping[str, Any]] = environment.get("servers", {})
+    servers: Mapping[str, Facts] = environment.get("servers", {})
     reported = {label: server["guest"] for label, server in servers.items() if "guest" in server}
     for boot in environment.get("boots", ()):
-        kernel: Mapping[str, Any] = boot["kernel"]
+        kernel: Facts = boot["kernel"]
         name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
         reported[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
     return {
@@ -221,7 +221,7 @@ def _engine(bundle: Bundle) -> dict[str, str]:
     return facts
 
 
-def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:
+def machine_rows(environment: Facts) -> dict[str, str]:
     """Text by name, in the order to be shown; rows without any fact are left out.
 
     What a recording tells of its machine in groups of its own follows as it is.
@@ -229,18 +229,18 @@ def machine_rows(environment: Mapping[str, Any]) -> dict[str, str]:
     texts = {name: "; ".join(_facts(environment, facts)) for name, facts in _ROWS.items()}
     for group, facts in environment.items():
         if group not in _NOT_OF_THE_MACHINE and (group not in _GROUPS or not isinstance(facts, Mapping)):
-            found = cast(Mapping[str, Any], facts) if isinstance(facts, Mapping) else {"": facts}
+            found = cast(Facts, facts) if isinstance(facts, Mapping) else {"": facts}
             for name, fact in found.items():
                 if isinstance(fact, str | int | float):
                     texts[f"{group} {name}".replace("_", " ").strip()] = str(fact)
     return {name: text for name, text in texts.items() if text}
 
 
-def _facts(environment: Mapping[str, Any], facts: tuple[tuple[str, str, str], ...]) -> list[str]:
+def _facts(environment: Facts, facts: tuple[tuple[str, str, str], ...]) -> list[str]:
     found: list[str] = []
     for group, name, words in facts:
         known = environment.get(group)
-        fact = cast(Mapping[str, Any], known).get(name) if isinstance(known, Mapping) else None
+        fact = cast(Facts, known).get(name) if isinstance(known, Mapping) else None
         # 0 is a fact, such as no swap; False and what is not known are none
         if fact is None or fact is False or fact == "":
             continue

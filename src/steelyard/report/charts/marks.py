@@ -86,7 +86,7 @@ def nominal(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "nominal", "title": title, **more}
 
 
-def dots(encoding: Spec, tip: Sequence[Spec], seen: bool = True, only: str = "") -> Spec:
+def dots(encoding: Spec, tip: Sequence[Spec], seen: bool, only: str = "") -> Spec:
     """A point at each value, with what is known of it; not seen: only under the pointer."""
     place = {**encoding, "tooltip": list(tip)}
     return layer("point", place, only=only, size=22 if seen else 80, opacity=1 if seen else 0, clip=True)
@@ -130,9 +130,9 @@ def colour(palette: Palette, legend: bool = True) -> Spec:
     return _channel(palette, {}, legend)
 
 
-def dash(palette: Palette, legend: bool = True) -> Spec:
+def dash(palette: Palette) -> Spec:
     """The same by line style, so that colour never stands alone."""
-    return _channel(palette, {"range": list(DASHES[: len(palette.domain)])}, legend)
+    return _channel(palette, {"range": list(DASHES[: len(palette.domain)])}, legend=True)
 
 
 def shape(palette: Palette, legend: bool = True) -> Spec:
@@ -201,17 +201,16 @@ def domain_of(
     ends: Iterable[float | None] = (),
     *,
     log: bool = False,
-    zero: bool = True,
     pad: float = 0.04,
 ) -> Domain:
     """The axis that holds all data, and the ends of intervals as far as they are near the data.
 
     data, ends: None, NaN and infinities are left out of the data; an end may be infinite. On a logarithmic
-    axis what is not positive is left out too. zero: whether a linear axis begins at 0. pad: room beyond the
-    last mark, as a part of the axis.
+    axis what is not positive is left out too. A linear axis begins at 0. pad: room beyond the last
+    mark, as a part of the axis.
     """
     known = [place for value in data if math.isfinite(place := _place(value, log))]
-    if not known or (zero and not log):
+    if not known or not log:
         known.append(0.0)
     low, high = min(known), max(known)
     reach = max(_REACH * (high - low), _REACH_LOG if log else 0.0)
@@ -224,8 +223,8 @@ def domain_of(
     if log:
         return Domain(math.exp(bottom - room - flat), math.exp(top + room + flat), log=True)
     # an axis that begins at 0 has no room below it
-    floor = bottom if zero and bottom == 0 else bottom - room - flat
-    return Domain(floor, 0.0 if zero and top == 0 and bottom < 0 else top + room + flat)
+    floor = bottom and bottom - room - flat
+    return Domain(floor, 0.0 if top == 0 and bottom < 0 else top + room + flat)
 
 
 def cut_note(panels: Sequence[Panel]) -> str:

@@ -30,8 +30,8 @@ class Footnote:
     code: str
     text: str
     about: Mapping[str, tuple[str, ...]]
-    runs: tuple[int, ...] = ()
-    overall: Sequence[str] = ()
+    runs: tuple[int, ...]
+    overall: Sequence[str]
     number: int | None = None
 
     @property

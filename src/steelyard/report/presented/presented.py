@@ -34,7 +34,7 @@ class Presented:
     footnotes: Sequence[Footnote]
     palette: Palette
     leading: str | None
-    overlays: Sequence[tuple[str, Sequence[Scaling]]] = ()
+    overlays: Sequence[tuple[str, Sequence[Scaling]]]
 
     @property
     def headlines(self) -> Headlines:
