@@ -70,6 +70,8 @@ def show(
         page_command=f"{program(page.parent)} {_next(judgement, typed(beside))}",
     )
     presented = present(judgement, series, about, overlays)
+    # its tables would fill memory while the page is drawn
+    del bundle, evidence
     console = Console()
     if form == "terminal":
         # first, because writing the page takes seconds; a reader that has gone (| head) still gets the page

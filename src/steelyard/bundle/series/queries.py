@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.bundle.evidence.histograms import file_in
 
 # a time line cannot show more points
-_POINTS = 3000
+_POINTS = 1500
 
 # the runs one after another on one axis: study time without the pauses between; a simulated run lasts
 # as long as by its own clock, which is faster than ours. Of runs in turns only what was measured has a
