@@ -130,7 +130,7 @@ def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path)
     here, there = subject(settings={"shared_buffers": "16MB"}), subject(settings={"shared_buffers": "256MB"})
     truth = {"A": Truth(), "B": Truth()}
     mine, theirs = evidence_of(here, truth, seed=1), evidence_of(there, truth, seed=2)
-    assert not unlike_work(("here", mine, {}), ("there", theirs, {}))
+    assert not list(unlike_work(("here", mine, {}), ("there", theirs, {})))
     (found,) = compare_bundles(
         ("here", mine, {"server": {"version": "15.18"}}),
         [("there", theirs, {"server": {"version": "18.6"}})],
@@ -165,7 +165,7 @@ def test_other_work_is_named_where_it_is_compared_nevertheless() -> None:
     unlike = "plan.clients: [2, 8] here, [2, 8, 16] there"
     truth = {"A": Truth(), "B": Truth()}
     here, there = bundle("here", Truth(), Truth(), 1), ("there", evidence_of(more, truth), {})
-    assert unlike_work(here, there) == [unlike]
+    assert list(unlike_work(here, there)) == [unlike]
     (found,) = compare_bundles(here, [there])
     assert found.unlike_work == (unlike,)
     assert f"different work: {unlike}" in printed(found)
@@ -308,9 +308,9 @@ def test_what_the_files_of_two_recordings_say_is_compared() -> None:
         return one[0], one[1], {"recording": {}, "servers": {"A": {"set": named}}}
 
     one, other = recorded(here, scaling_factor="10"), recorded(there, scaling_factor="100")
-    assert unlike_work(one, other) == ["A.scaling factor: 10 here, 100 there"]
+    assert list(unlike_work(one, other)) == ["A.scaling factor: 10 here, 100 there"]
     one, other = recorded(here, query_mode="simple"), recorded(there, query_mode="prepared")
-    assert not unlike_work(one, other)
+    assert not list(unlike_work(one, other))
     (found,) = compare_bundles(one, [other])
     assert found.differences == ("A.query mode: simple here, prepared there",)
 

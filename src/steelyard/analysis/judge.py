@@ -52,7 +52,7 @@ def judge(evidence: Evidence) -> Judgement:
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others, work = gauge_findings(evidence), disturbed(evidence), equal_work(evidence)
     served, roles = fairness(evidence), _headlines(evidence.study, run_metrics)
-    scaling, latch = scalings(evidence, run_metrics), latches(evidence)
+    scaling, latch = tuple(scalings(evidence, run_metrics)), latches(evidence)
     cells, costs = win_map_cells(evidence, run_metrics), Costs(intervals)
     pairs = pairwise(evidence.study, intervals, baseline)
     findings = Findings(

@@ -54,7 +54,7 @@ def command(
         raise click.UsageError("--as: an option there is named twice")
     named = paired(named, theirs)
     for other in named[1:]:
-        if (unlike := unlike_work(named[0], other)) and not force:
+        if (unlike := list(unlike_work(named[0], other))) and not force:
             raise InputError(
                 f"{here} and {other[0]} have different work: {'; '.join(unlike)}",
                 "--force compares them anyway",

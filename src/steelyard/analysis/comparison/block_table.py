@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +131,7 @@ def estimates(
     """
     clients = None if point is None else points_of(run_metrics)[point]
     if metric.summary == "maximum":
-        return _highest(run_metrics, metric, options, point, clients)
+        return tuple(_highest(run_metrics, metric, options, point, clients))
     columns = values_of(run_metrics, metric.name, options, point)
     return tuple(_estimate(metric, label, clients, values) for label, values in columns.items())
 
@@ -154,19 +154,17 @@ def values_of(
 
 def _highest(
     run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
-) -> tuple[Estimate, ...]:
+) -> Iterator[Estimate]:
     """The highest value of each option's runs."""
     known = np.isfinite(run_metrics.values[metric.name])
     if point is not None:
         known &= run_metrics.point == point
-    found: list[Estimate] = []
     for label in options:
         mine = known & (run_metrics.option == label)
         if mine.any():
             highest = float(run_metrics.values[metric.name][mine].max())
             blocks = len(set(run_metrics.block[mine].tolist()))
-            found.append(Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks))
-    return tuple(found)
+            yield Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks)
 
 
 def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -> Estimate:

@@ -63,29 +63,26 @@ def unlike_facts(
     ]
 
 
-def unlike_work(of_here: Named, of_there: Named) -> list[str]:
+def unlike_work(of_here: Named, of_there: Named) -> Iterator[str]:
     """Where workload, data or load points differ: a sentence each; empty when two bundles can be compared.
 
     Files are the same where their content is, wherever they lie.
     """
     here, there = of_here[1].study, of_there[1].study
-    found: list[str] = []
-    if here.subject.kind != there.subject.kind:
-        found.append(f"subject.kind: {here.subject.kind} here, {there.subject.kind} there")
+    yield from _unlike("subject", *({"kind": study.subject.kind} for study in (here, there)))
     for name in sorted(here.factors.keys() | there.factors.keys()):
         one, other = here.factors.get(name), there.factors.get(name)
         if one is None or other is None:
-            found.append(f"factors.{name}: only {'here' if one else 'there'}")
+            yield f"factors.{name}: only {'here' if one else 'there'}"
         elif {one.scope, other.scope} & {*_OF_WORK} and _content(one.model_dump()) != _content(
             other.model_dump()
         ):
-            found.append(f"factors.{name} differs")
-    found += _unlike("workload", _work(here), _work(there))
-    found += _unlike("workload", of_here[1].data, of_there[1].data)
-    found += (text for fact, text in _unlike_recorded(of_here[2], of_there[2]) if fact in _FACTS_OF_WORK)
+            yield f"factors.{name} differs"
+    yield from _unlike("workload", _work(here), _work(there))
+    yield from _unlike("workload", of_here[1].data, of_there[1].data)
+    yield from (text for fact, text in _unlike_recorded(of_here[2], of_there[2]) if fact in _FACTS_OF_WORK)
     points = (study.plan.model_dump(include={*_LOAD_POINTS}) for study in (here, there))
-    found += _unlike("plan", *points)
-    return found
+    yield from _unlike("plan", *points)
 
 
 def _work(study: Study) -> dict[str, Any]:
@@ -168,24 +165,22 @@ def _unlike_recorded(here: Environment, there: Environment) -> Iterator[tuple[st
 def unlike_plans(here: Study, there: Study) -> list[Notice]:
     """What the same work was measured with, where it was not the same: probes cost a little."""
     one, other = here.probes.model_dump(), there.probes.model_dump()
-    found = [Notice("probes-differ", text) for text in _unlike("probes", one, other)]
-    if here.plan.blocks != there.plan.blocks:
-        text = f"plan.blocks: {here.plan.blocks} here, {there.plan.blocks} there"
-        found.append(Notice("blocks-differ", text))
-    return found
+    blocks = ({"blocks": study.plan.blocks} for study in (here, there))
+    return [
+        *(Notice("probes-differ", text) for text in _unlike("probes", one, other)),
+        *(Notice("blocks-differ", text) for text in _unlike("plan", *blocks)),
+    ]
 
 
-def _unlike(part: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+def _unlike(part: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[str]:
     """`subject.settings.shared_buffers: 16MB here, 256MB there` for each key that differs, within tables."""
-    found: list[str] = []
     for key in {**here, **there}:
         one, other = here.get(key), there.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
             tables = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
-            found += _unlike(f"{part}.{key}", *tables)
+            yield from _unlike(f"{part}.{key}", *tables)
         elif one != other:
-            found.append(f"{part}.{key}: {_shown(one)} here, {_shown(other)} there")
-    return found
+            yield f"{part}.{key}: {_shown(one)} here, {_shown(other)} there"
 
 
 def _shown(value: Any) -> str:

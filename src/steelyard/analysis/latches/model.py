@@ -42,31 +42,10 @@ class Holds:
             raise ValueError("hold times and shares must not be negative, nor all zero")
         return cls(times, parts / parts.sum())
 
-    @classmethod
-    def constant(cls, ns: float) -> Holds:
-        """Every hold lasts as long."""
-        return cls.of([ns], [1.0])
-
-    @classmethod
-    def exponential(cls, mean_ns: float, atoms: int = 500) -> Holds:
-        """Many short, few long: atoms of equal share, each the mean of its part."""
-        edges = np.linspace(0, 1, atoms + 1)
-        rest = 1 - edges
-        with np.errstate(divide="ignore", invalid="ignore"):
-            above = np.where(rest > 0, rest * (1 - np.log(rest)), 0.0)
-        return cls.of(mean_ns * atoms * (above[:-1] - above[1:]), np.full(atoms, 1 / atoms))
-
     @property
     def mean_ns(self) -> float:
         """Mean hold S."""
         return float(self.ns @ self.share)
-
-    def paused(self, share: float, pause_ns: float) -> Holds:
-        """The same, but this share of holders loses its CPU (or faults) for pause_ns."""
-        return Holds.of(
-            np.concatenate([self.ns, self.ns + pause_ns]),
-            np.concatenate([self.share * (1 - share), self.share * share]),
-        )
 
     def without(self, share: float, longer_ns: float) -> Holds:
         """The same mean, but this share of the holds that exceed the median by longer_ns are as the others.
@@ -222,26 +201,3 @@ def _binomial(trials: int, log_miss: Floats) -> Floats:
 def think_ns(gets_per_s: float, workers: int, holds: Holds) -> float:
     """Think time of workers that hardly wait: what a cycle leaves beside the hold, 0 at the least."""
     return max(0.0, workers / gets_per_s * 1e9 - holds.mean_ns)
-
-
-def calibrated(gets_per_s: float, misses_per_get: float, workers: int, shape: Holds) -> Network:
-    """The network that has this throughput and these misses: its hold and think times are solved for.
-
-    shape: any hold times of the right form; only their scale is found. Raises ValueError where no
-    such network exists (no misses, or more than its workers can cause).
-    """
-    low, high = 1e-9, 1.0  # hold as a part of the cycle without waits
-
-    def at(part: float) -> tuple[Network, Prediction]:
-        network = Network(shape.scaled(part / shape.mean_ns), 1.0 - part)
-        return network, predict(network, workers)
-
-    if not 0 < misses_per_get < at(high)[1].misses_per_get:
-        raise ValueError(f"no latch gives {misses_per_get:.4g} misses a get with {workers} workers")
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        few = at(middle)[1].misses_per_get < misses_per_get
-        low, high = (middle, high) if few else (low, middle)
-    network, last = at(high)
-    scale = last.gets_per_s / gets_per_s
-    return Network(network.holds.scaled(scale), network.think_ns * scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -177,9 +177,8 @@ def hand_over_notices(evidence: Evidence) -> list[Notice]:
     ]
 
 
-def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> list[Notice]:
+def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> Iterator[Notice]:
     """That workers were kept from their CPUs by others, for which no prediction allows."""
-    found: list[Notice] = []
     for row in rows:
         if row.clients > (evidence.topology.cpus or 0) or row.predicted_gets_per_s is None:
             continue
@@ -194,5 +193,4 @@ def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> list[Notice]:
                 " not hold, measure again on a quiet machine"
             )
             detail = f"at {row.clients} they ran or slept for {100 * had:.3g} % of the time"
-            found.append(Notice("latch-workers-without-cpu", text, row.option, detail=detail))
-    return found
+            yield Notice("latch-workers-without-cpu", text, row.option, detail=detail)

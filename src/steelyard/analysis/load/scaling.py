@@ -8,7 +8,7 @@ all points, as published fits of the law have it. The text is made in `scaling_t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -34,7 +34,7 @@ _CLIENTS = PointUnit("client", "clients")
 _NONE: Floats = np.zeros(0)
 
 
-def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]:
+def scalings(evidence: Evidence, run_metrics: RunMetrics) -> Iterator[Scaling]:
     """Every option at all its points; nothing of an open loop, whose rate is given, or of one point.
 
     Nor of an emulated guest, on whose single CPU no client waits.
@@ -42,7 +42,7 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
     points = points_of(run_metrics)
     workload = evidence.workload
     if len(points) < 2 or workload.open_loop or evidence.instruction_time:
-        return ()
+        return
     # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
     unit = PointUnit(workload.point_is, workload.points_are)
@@ -51,15 +51,13 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> tuple[Scaling, ...]
         clients: values_of(run_metrics, THROUGHPUT.name, labels, point) for point, clients in points.items()
     }
     levels = values_of(run_metrics, THROUGHPUT.name, labels)
-    found: list[Scaling] = []
     for option in evidence.options:
         seen = {clients: values.get(option.label, _NONE) for clients, values in by_point.items()}
         logs = {clients: np.log(x) for clients, x in seen.items() if len(x) and (x > 0).all()}
         if len(logs) > 1:
             means = [math.exp(float(each.mean())) for each in logs.values()]
             level = _level_error(levels.get(option.label, _NONE))
-            found.append(scaling(option.label, [*logs], means, topology, [*logs.values()], level, unit))
-    return tuple(found)
+            yield scaling(option.label, [*logs], means, topology, [*logs.values()], level, unit)
 
 
 def scaling(

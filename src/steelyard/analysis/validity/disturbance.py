@@ -5,7 +5,7 @@ The rule is that of the lab (run_tables/disturbance.py), whatever plan.disturbed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,12 +77,9 @@ def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     return [*_by_option(evidence, judged), *_redone(evidence, judged), *_another_study(evidence)]
 
 
-def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
-    if not judged.found:
-        return []
+def _by_option(evidence: Evidence, judged: Disturbed) -> Iterator[Notice]:
     labels = dict(evidence.rows("select run, option from runs"))
     by_option = grouped(((labels[run], one.cause == "CPU limit"), run) for run, one in judged.found.items())
-    notices: list[Notice] = []
     for (option, limited), runs in by_option.items():
         taken = "the CPU limit of the lab's control group withheld" if limited else "others used"
         mend = "under a higher limit" if limited else "on a quieter machine"
@@ -92,8 +89,7 @@ def _by_option(evidence: Evidence, judged: Disturbed) -> list[Notice]:
             " waited; in parentheses how much, and its share of the CPU time that these tasks wanted;"
             f" {_in_turns(judged, labels) if evidence.rows('from turns') else alone}"
         )
-        notices.append(Notice("disturbed", text, option, tuple(runs), _shares(judged, runs)))
-    return notices
+        yield Notice("disturbed", text, option, tuple(runs), _shares(judged, runs))
 
 
 def _shares(judged: Disturbed, runs: list[int]) -> str:

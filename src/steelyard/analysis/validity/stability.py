@@ -5,7 +5,7 @@ Drift within runs is judged with the run as the unit, drift over the study with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,9 +81,8 @@ _DRIFTS = f"""
 """
 
 
-def _drift_within(evidence: Evidence) -> list[Notice]:
+def _drift_within(evidence: Evidence) -> Iterator[Notice]:
     """Tested over runs."""
-    notices: list[Notice] = []
     for option, runs, changes in evidence.rows(_DRIFTS, least=_LEAST_SECONDS):
         values = np.array(changes)
         mean, n = float(values.mean()), len(values)
@@ -99,11 +98,10 @@ def _drift_within(evidence: Evidence) -> list[Notice]:
                 " steady state; a longer warm_up_s may help"
             )
             detail = f"by {percent(abs(mean))}, mean of {n} runs, {p_value(p)}"
-            notices.append(Notice("drift-within-runs", text, option, tuple(runs), detail))
-    return notices
+            yield Notice("drift-within-runs", text, option, tuple(runs), detail)
 
 
-def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
+def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> Iterator[Notice]:
     """An alarm only, when at least half of an option's runs raise it: phases stay as declared."""
     worst: dict[tuple[str, int], tuple[float, float]] = {}
     for option, run, seconds in evidence.rows(_SECONDS):
@@ -113,15 +111,13 @@ def _warm_up(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
         if abs(bias) > _LEAST_BIAS and abs(bias) > abs(worst.get((option, run), (0.0, 0.0))[1]):
             worst[option, run] = cut, bias
     found = [(*key, bias) for key, (_, bias) in worst.items()]
-    notices: list[Notice] = []
     text = "the first seconds of measure still look like warm-up (MSER-5): a longer warm_up_s may help"
     for notice in merged("warm-up", found, text, lambda values: span_of(values, _change)):
         if 2 * len(notice.runs) < len(set(run_metrics.run[run_metrics.option == notice.subject].tolist())):
             continue
         cuts = span_of([worst[notice.subject, run][0] for run in notice.runs], lambda cut: f"{cut:.0f}")
         pace = "the pace" if evidence.instruction_time else "throughput"
-        notices.append(replace(notice, detail=f"{cuts} s, which shift {pace} by {notice.detail}"))
-    return notices
+        yield replace(notice, detail=f"{cuts} s, which shift {pace} by {notice.detail}")
 
 
 def warm_up_left(counts: Floats) -> int:

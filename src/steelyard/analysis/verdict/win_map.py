@@ -105,9 +105,8 @@ def _extent(cell: WinMapCell) -> str:
     return f"throughput {times} times with {count(cell.clients, 'thread')}"
 
 
-def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
+def win_map_sentences(cells: Sequence[WinMapCell]) -> Iterator[str]:
     """Where each table wins or loses, one sentence each; none of a single cell."""
-    found: list[str] = []
     for level in dict.fromkeys(cell.level for cell in cells):
         mine = [cell for cell in cells if cell.level == level]
         wins = [cell for cell in mine if cell.winner == cell.level]
@@ -116,17 +115,16 @@ def win_map_sentences(cells: Sequence[WinMapCell]) -> tuple[str, ...]:
         for word, some in (("more", wins), ("less", losses)):
             if some and len(mine) > 1:
                 changes = [abs(cell.ratio - 1) for cell in some]
-                found.append(
+                yield (
                     f"Throughput under {level} is more than {margin} {word} than under"
                     f" {mine[0].baseline} in {len(some)} of {len(mine)} cells, by"
                     f" {span_of(changes, percent)}: {listed(_where(some))}."
                 )
         if not wins and not losses and len(mine) > 1:
-            found.append(
+            yield (
                 f"Throughput under {level} is nowhere more than {margin} from that under"
                 f" {mine[0].baseline}, in {len(mine)} cells."
             )
-    return tuple(found)
 
 
 def _where(cells: Sequence[WinMapCell]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from steelyard import quantities as fmt
@@ -236,8 +236,7 @@ def machine_rows(environment: Facts) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _facts(environment: Facts, facts: tuple[tuple[str, str, str], ...]) -> list[str]:
-    found: list[str] = []
+def _facts(environment: Facts, facts: tuple[tuple[str, str, str], ...]) -> Iterator[str]:
     for group, name, words in facts:
         known = environment.get(group)
         fact = cast(Facts, known).get(name) if isinstance(known, Mapping) else None
@@ -245,5 +244,4 @@ def _facts(environment: Facts, facts: tuple[tuple[str, str, str], ...]) -> list[
         if fact is None or fact is False or fact == "":
             continue
         text = fmt.quantity(fact, "bytes") if name.endswith("_bytes") else str(fact)
-        found.append(words.replace("(s)", "" if fact == 1 else "s").format(text))
-    return found
+        yield words.replace("(s)", "" if fact == 1 else "s").format(text)

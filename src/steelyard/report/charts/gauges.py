@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,20 +123,18 @@ def _time(field: str) -> Spec:
     return quantitative(field, "s since the start of measure", scale=SCALE, axis={"tickCount": 6})
 
 
-def _limits(limits: list[float], shown: Domain, unit: str) -> list[Spec]:
+def _limits(limits: list[float], shown: Domain, unit: str) -> Iterator[Spec]:
     """A line at each limit; what is far above the gauge is named at the edge."""
     near = [{"limit": limit} for limit in limits if shown.holds(limit)]
     far = [limit for limit in limits if not shown.holds(limit)]
-    layers: list[Spec] = []
     if near:
         at = {"y": quantitative("limit", None)}
-        layers.append(layer("rule", at, rows=near, style="inkline", strokeDash=[5, 4]))
+        yield layer("rule", at, rows=near, style="inkline", strokeDash=[5, 4])
     if far:
         text = "↑ limit " + fmt.with_unit(fmt.significant(far[0]), unit)
         edge: Spec = {"x": {"value": "width"}, "y": {"value": 0}, "text": nominal("text", None)}
         look = {"style": "muted", "align": "right", "baseline": "top"}
-        layers.append(layer("text", edge, rows=[{"text": text}], **look))
-    return layers
+        yield layer("text", edge, rows=[{"text": text}], **look)
 
 
 def _summary(table: Table) -> tuple[Any, ...]:

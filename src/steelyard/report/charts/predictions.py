@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from steelyard import quantities as fmt
@@ -44,12 +44,11 @@ def predictions(presented: Presented) -> Figure | None:
     )
 
 
-def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> tuple[str, ...]:
+def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> Iterator[str]:
     """How far off, apart for points within and beyond the CPUs."""
     over = {(one.option, p.clients) for one in judgement.scaling for p in one.points if p.oversubscribed}
     within = [row for row in rows if (row.option, row.clients) not in over]
     beyond = [row for row in rows if (row.option, row.clients) in over]
-    parts: list[str] = []
     for title, chosen in (
         (f"With a CPU for each of the {about.points_are}", within),
         ("Beyond the CPUs", beyond),
@@ -57,12 +56,11 @@ def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> tuple[s
         if chosen:
             ratios = sorted(map(_ratio, chosen))
             middle = ratios[len(ratios) // 2]
-            parts.append(
+            yield (
                 f"{title} the predicted gets/s differ by {fmt.change(ratios[0])} to"
                 f" {fmt.change(ratios[-1])} from the measured ones, median {fmt.change(middle)}"
                 f" ({fmt.count(len(ratios), 'row')})."
             )
-    return tuple(parts)
 
 
 def _costs(costs: LatchCosts | None) -> tuple[str, ...]:

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_latches import calibrated, constant, exponential, paused
 from published import I7, T2, latch, lookups_per_s
 
 from steelyard.analysis.latches.model import (
     Holds,
     Network,
-    calibrated,
     predict,
     sleeps_per_miss,
     spin_success,
@@ -22,7 +22,7 @@ RESULT = "result cache"
 
 @pytest.mark.parametrize(("hold_ns", "spin_ns", "success"), [(270, 186.5, 0.690), (520, 186.5, 0.359)])
 def test_spin_success_of_a_constant_hold_as_measured(hold_ns: float, spin_ns: float, success: float):
-    assert spin_success(Holds.constant(hold_ns), spin_ns) == pytest.approx(success, abs=2e-3)
+    assert spin_success(constant(hold_ns), spin_ns) == pytest.approx(success, abs=2e-3)
 
 
 def test_spin_success_is_the_residual_life():
@@ -36,12 +36,12 @@ def test_spin_success_is_the_residual_life():
 @pytest.mark.parametrize("busy", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize("spin", [0.1, 1.0, 3.0])
 def test_sleeps_per_miss_of_exponential_holds(busy: float, spin: float):
-    found = sleeps_per_miss(Holds.exponential(400.0), spin * 400.0, busy)
+    found = sleeps_per_miss(exponential(400.0), spin * 400.0, busy)
     assert found == pytest.approx(math.exp(-(1 - busy) * spin), abs=2e-4)
 
 
 def test_twice_the_spin_squares_the_sleeps_per_miss_without_queueing():
-    holds = Holds.exponential(1.0)
+    holds = exponential(1.0)
     spin = -math.log(0.162)
     assert sleeps_per_miss(holds, spin) == pytest.approx(0.162, abs=2e-4)
     assert sleeps_per_miss(holds, 2 * spin) == pytest.approx(0.0263, abs=2e-4)
@@ -49,7 +49,7 @@ def test_twice_the_spin_squares_the_sleeps_per_miss_without_queueing():
 
 def test_misses_of_the_i7_with_one_hold_time():
     """The same mean hold of 0.44 us at every N, think time from one process."""
-    holds = Holds.exponential(440)
+    holds = exponential(440)
     one = 2 * lookups_per_s(I7, RESULT)[1][0]
     network = Network(holds, think_ns(one, 1, holds))
     percent = [100 * predict(network, n).misses_per_get for n in range(1, 13)]
@@ -65,7 +65,7 @@ def test_misses_of_the_i7_with_one_hold_time():
 def test_lookups_of_twelve_processes_without_any_latch_wait(platform: str, free: float, gain: float):
     x = lookups_per_s(platform, RESULT)[1][11]
     misses = latch(platform, "misses")[11] / latch(platform, "gets")[11]
-    network = calibrated(2 * x, misses, 12, Holds.exponential(1.0))
+    network = calibrated(2 * x, misses, 12, exponential(1.0))
     last = predict(network, 12)
     assert (last.gets_per_s / 2, last.misses_per_get) == pytest.approx((x, misses), rel=1e-6)
     without_waits = 12 / (network.think_ns + network.holds.mean_ns) * 1e9
@@ -76,7 +76,7 @@ def test_lookups_of_twelve_processes_without_any_latch_wait(platform: str, free:
 
 def test_two_workers_with_exponential_holds_are_exact():
     # machine repairman, 2 workers: an arrival sees the other one alone
-    two = predict(Network(Holds.exponential(300.0), 700.0), 2)
+    two = predict(Network(exponential(300.0), 700.0), 2)
     assert two.misses_per_get == pytest.approx(0.3, rel=1e-3)
     assert two.wait_mean_ns == pytest.approx(90, rel=1e-3)
 
@@ -99,7 +99,7 @@ def simulate(network: Network, workers: int, gets: int = 60_000) -> tuple[float,
 
 @pytest.mark.parametrize("workers", [2, 4, 12])
 @pytest.mark.parametrize("think", [200.0, 1000.0, 5000.0])
-@pytest.mark.parametrize("holds", [Holds.constant(300), Holds.exponential(300.0)], ids=["constant", "exp"])
+@pytest.mark.parametrize("holds", [constant(300), exponential(300.0)], ids=["constant", "exp"])
 def test_prediction_against_simulation(holds: Holds, think: float, workers: int):
     network = Network(holds, think)
     gets_per_s, misses = simulate(network, workers)
@@ -110,7 +110,7 @@ def test_prediction_against_simulation(holds: Holds, think: float, workers: int)
 
 @given(hold=st.floats(10, 1e4), think=st.floats(0, 1e5), spin=st.floats(0, 1e5), children=st.integers(1, 64))
 def test_no_prediction_beats_the_bounds(hold: float, think: float, spin: float, children: int):
-    network = Network(Holds.constant(hold), think, spin, hand_over_ns=100, wake_up_ns=5e4, children=children)
+    network = Network(constant(hold), think, spin, hand_over_ns=100, wake_up_ns=5e4, children=children)
     for p in (predict(network, n) for n in (1, 2, 7, 16)):
         most = min(p.workers / (think + hold), children / hold) * 1e9
         assert 0 < p.gets_per_s <= most * (1 + 1e-9)
@@ -118,27 +118,27 @@ def test_no_prediction_beats_the_bounds(hold: float, think: float, spin: float, 
 
 
 def test_children_divide_the_misses():
-    network = Network(Holds.constant(300), 3000.0)
+    network = Network(constant(300), 3000.0)
     one, eight = (predict(Network(network.holds, 3000.0, children=k), 8) for k in (1, 8))
     assert eight.misses_per_get < one.misses_per_get / 6
     assert eight.gets_per_s > one.gets_per_s
 
 
 def test_a_preempted_holder_costs_everybody():
-    holds = Holds.constant(300)
-    calm, paused = (predict(Network(h, 3000.0), 8) for h in (holds, holds.paused(1e-4, 3e6)))
-    assert paused.wait_mean_ns > 10 * calm.wait_mean_ns
-    assert paused.gets_per_s < calm.gets_per_s
+    holds = constant(300)
+    calm, slowed = (predict(Network(h, 3000.0), 8) for h in (holds, paused(holds, 1e-4, 3e6)))
+    assert slowed.wait_mean_ns > 10 * calm.wait_mean_ns
+    assert slowed.gets_per_s < calm.gets_per_s
 
 
 def test_sleeping_costs_its_wake_up():
-    spins, sleeps = (predict(Network(Holds.constant(300), 1000.0, s, 0, 5e4), 4) for s in (1e9, 0.0))
+    spins, sleeps = (predict(Network(constant(300), 1000.0, s, 0, 5e4), 4) for s in (1e9, 0.0))
     assert spins.sleeps_per_miss == 0 and sleeps.sleeps_per_miss >= 1
     assert sleeps.gets_per_s < spins.gets_per_s / 2
 
 
 def test_beyond_the_cpus_only_as_many_compete_as_there_are_cpus():
-    holds = Holds.constant(300)
+    holds = constant(300)
     found, two = predict(Network(holds, 700.0, cpus=2), 8), predict(Network(holds, 700.0), 2)
     assert (found.workers, found.gets_per_s) == (8, two.gets_per_s)
     assert found.misses_per_get == two.misses_per_get
@@ -154,4 +154,4 @@ def test_holds_that_cannot_be_are_refused(ns: list[float], share: list[float]):
 
 def test_misses_that_no_latch_gives_are_refused():
     with pytest.raises(ValueError, match="no latch gives"):
-        calibrated(1e6, 0.0, 4, Holds.constant(1))
+        calibrated(1e6, 0.0, 4, constant(1))

@@ -2,6 +2,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from made_latches import constant, exponential
 
 from steelyard.analysis.latches.model import Holds, Network, Wake, predict
 from steelyard.analysis.latches.simulation import (
@@ -19,7 +20,7 @@ from steelyard.analysis.latches.simulation import (
 @pytest.mark.parametrize("think_ns", [500.0, 3000.0])
 @pytest.mark.parametrize(
     "holds",
-    [Holds.constant(300), Holds.exponential(300), Holds.of([100.0, 2000.0], [0.9, 0.1])],
+    [constant(300), exponential(300), Holds.of([100.0, 2000.0], [0.9, 0.1])],
     ids=["constant", "exponential", "long-tailed"],
 )
 def test_formula_and_simulation_agree_where_nobody_sleeps(holds: Holds, think_ns: float, workers: int):
@@ -31,14 +32,14 @@ def test_formula_and_simulation_agree_where_nobody_sleeps(holds: Holds, think_ns
 
 @pytest.mark.parametrize("children", [2, 8])
 def test_the_formula_for_children_is_near_the_simulation(children: int):
-    network = Network(Holds.exponential(300), 700.0, children=children)
+    network = Network(exponential(300), 700.0, children=children)
     formula, events = predict(network, 8), simulate(network, 8)
     assert formula.gets_per_s == pytest.approx(events.gets_per_s, rel=0.05)
     assert formula.misses_per_get == pytest.approx(events.misses_per_get, abs=0.03)
 
 
 def test_readers_that_share_do_not_miss():
-    network = Network(Holds.constant(300), 300.0)
+    network = Network(constant(300), 300.0)
     assert simulate(network, 8, Rules(shared_gets=True)).misses_per_get == 0
     some = simulate(network, 8, Rules(shared_gets=True, read_share=0.9)).misses_per_get
     assert 0 < some < predict(network, 8).misses_per_get
@@ -46,20 +47,20 @@ def test_readers_that_share_do_not_miss():
 
 def test_a_latch_granted_to_sleepers_in_turn_forms_a_convoy():
     """The grant waits for the wake-up: the latch stands idle meanwhile (Blasgen and others 1979)."""
-    network = Network(Holds.constant(300), 3000.0, spin_ns=100.0, wake_up_ns=2e4)
+    network = Network(constant(300), 3000.0, spin_ns=100.0, wake_up_ns=2e4)
     barging, in_turn = simulate(network, 8), simulate(network, 8, Rules(in_turn=True))
     assert in_turn.gets_per_s < barging.gets_per_s / 2
 
 
 def test_two_workers_are_never_both_asleep_so_sleeping_cannot_cost_more_than_one_of_them():
     # who misses sleeps until the other's release, and that one is then alone
-    network = Network(Holds.exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
+    network = Network(exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
     alone = expected(network, 1, Rules()).gets_per_s
     assert expected(network, 2, Rules()).gets_per_s > 0.98 * alone
 
 
 def test_who_wakes_soon_after_a_short_sleep_is_there_again_to_miss():
-    network = Network(Holds.exponential(500), 2000.0, spin_ns=0.0, wake_up_ns=20_000)
+    network = Network(exponential(500), 2000.0, spin_ns=0.0, wake_up_ns=20_000)
     step = (Wake(0, 600), Wake(400, 600), Wake(500, 20_000))
     away, soon = expected(network, 2, Rules()), expected(replace(network, wakes=step), 2, Rules())
     assert soon.misses_per_get > 1.3 * away.misses_per_get
@@ -70,7 +71,7 @@ def test_who_wakes_soon_after_a_short_sleep_is_there_again_to_miss():
 
 
 def test_who_must_post_works_less():
-    network = Network(Holds.exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
+    network = Network(exponential(500), 500.0, spin_ns=0.0, wake_up_ns=18_000)
     free, dear = (
         expected(replace(network, wakes=(Wake(0, 18_000, post_ns),)), 2, Rules()) for post_ns in (0, 10_000)
     )
@@ -80,7 +81,7 @@ def test_who_must_post_works_less():
 def test_where_no_cpu_is_at_rest_a_sleep_costs_a_switch():
     idle = (Wake(0, 600, 600), Wake(500, 20_000, 10_000))
     network = Network(
-        Holds.exponential(500), 500.0, spin_ns=0.0, wakes=idle, switch_ns=2000, wake_up_ns=2e4, cpus=2
+        exponential(500), 500.0, spin_ns=0.0, wakes=idle, switch_ns=2000, wake_up_ns=2e4, cpus=2
     )
     enough, crowded = expected(network, 2, Rules()), expected(network, 8, Rules())
     assert crowded.gets_per_s > 1.1 * enough.gets_per_s
@@ -88,7 +89,7 @@ def test_where_no_cpu_is_at_rest_a_sleep_costs_a_switch():
 
 def test_two_gets_a_lookup_and_constant_think_times_are_another_loop_than_exponential_ones():
     """Two workers fall into step: one works through both its gets while the other thinks."""
-    network = Network(Holds.constant(500), 1000.0, hand_over_ns=150, gets_per_lookup=2, between_ns=50)
+    network = Network(constant(500), 1000.0, hand_over_ns=150, gets_per_lookup=2, between_ns=50)
     step, chance = (simulate(replace(network, think_is_constant=one), 2) for one in (True, False))
     # hand-over, two holds and what lies between, by turns
     assert step.gets_per_s == pytest.approx(2e9 / (150 + 500 + 50 + 500), rel=0.01)
@@ -97,7 +98,7 @@ def test_two_gets_a_lookup_and_constant_think_times_are_another_loop_than_expone
 
 
 def test_a_prediction_says_how_sure_it_is():
-    network = Network(Holds.exponential(500), 1000.0, spin_ns=500, wake_up_ns=5000)
+    network = Network(exponential(500), 1000.0, spin_ns=500, wake_up_ns=5000)
     found = expected(network, 4, Rules())
     assert 0 < found.gets_per_s_half <= GETS_HALF * found.gets_per_s
     assert 0 < found.misses_per_get_half <= MISSES_HALF
@@ -121,19 +122,19 @@ def test_a_prediction_says_how_sure_it_is():
     ],
 )
 def test_the_formula_is_used_only_where_it_is_exact(change: dict[str, float]):
-    network = Network(Holds.exponential(500), 1000.0, spin_ns=math.inf)
+    network = Network(exponential(500), 1000.0, spin_ns=math.inf)
     assert expected(network, 4, Rules()) == predict(network, 4)
     assert expected(replace(network, **change), 4, Rules()).gets_per_s_half > 0
 
 
 def test_sleeps_without_any_wake_up_time_are_simulated_not_taken_from_the_formula():
-    network = Network(Holds.constant(500), 1000.0, spin_ns=400.0, wake_up_ns=0.0)
+    network = Network(constant(500), 1000.0, spin_ns=400.0, wake_up_ns=0.0)
     formula, found = predict(network, 2), expected(network, 2, Rules())
     assert found.sleeps_per_miss < 0.5 * formula.sleeps_per_miss
 
 
 def test_spinners_beyond_the_cpus_lose_theirs_while_they_hold():
-    network = Network(Holds.constant(500), 1000.0, cpus=2, slice_ns=1e6, switch_ns=1000)
+    network = Network(constant(500), 1000.0, cpus=2, slice_ns=1e6, switch_ns=1000)
     two, four = expected(network, 2, Rules()), expected(network, 4, Rules())
     assert four.gets_per_s < 0.8 * two.gets_per_s
     assert expected(network, 4, Rules(in_turn=True)).gets_per_s < 0.1 * four.gets_per_s
@@ -141,7 +142,7 @@ def test_spinners_beyond_the_cpus_lose_theirs_while_they_hold():
 
 def test_wake_ups_are_scaled_to_what_a_sleep_lasted_and_cost():
     wakes = (Wake(0, 600, 600), Wake(300, 600, 600), Wake(400, 20_000, 12_000), Wake(1e5, 25_000, 15_000))
-    network = Network(Holds.exponential(500), 1000.0, spin_ns=0.0, wakes=wakes)
+    network = Network(exponential(500), 1000.0, spin_ns=0.0, wakes=wakes)
     other = tuple(replace(wake, wake_ns=2 * wake.wake_ns, post_ns=wake.post_ns / 2) for wake in wakes)
     truth = replace(network, wakes=other)
     run = simulate(truth, 2, seed=5)
@@ -161,7 +162,7 @@ def test_pauses_of_every_cpu_are_spread_over_all_holds():
 
 
 def test_alternatives_name_what_was_asked():
-    network = Network(Holds.constant(300), 1000.0, spin_ns=200, wake_up_ns=5e4, cpus=2)
+    network = Network(constant(300), 1000.0, spin_ns=200, wake_up_ns=5e4, cpus=2)
     found = dict(alternatives(network, 8, Rules()))
     assert list(found)[:3] == ["as measured", "no spinning", "twice the spin budget"]
     assert found["8 children"].misses_per_get < found["2 children"].misses_per_get
@@ -174,7 +175,7 @@ def test_alternatives_name_what_was_asked():
 def test_cpus_that_are_lost_rarely_cost_what_they_cost():
     # a holder that loses its CPU leaves the others spinning for milliseconds, thousands of gets apart
     network = Network(
-        Holds.constant(500), 1000.0, hand_over_ns=150, gets_per_lookup=2, cpus=2, slice_ns=8e6, switch_ns=1e3
+        constant(500), 1000.0, hand_over_ns=150, gets_per_lookup=2, cpus=2, slice_ns=8e6, switch_ns=1e3
     )
     two, three = (simulate(network, workers) for workers in (2, 3))
     assert three.gets_per_s < 0.85 * two.gets_per_s

@@ -247,5 +247,5 @@ def test_percent_linear_has_an_interval_from_ratios_within_blocks():
         assert fewest.linear_low == fewest.linear == fewest.linear_high == 1
         assert all(p.linear_low < p.linear < p.linear_high < 1.05 * p.linear for p in others)
     alone = evidence_of(study, truth, blocks=1)
-    points = scalings(alone, compute_run_metrics(alone))[0].points
+    points = next(scalings(alone, compute_run_metrics(alone))).points
     assert all((p.linear_low, p.linear_high) == (0, math.inf) for p in points)
