@@ -58,6 +58,7 @@ def test_includes_are_followed_in_the_order_of_the_server(tmp_path: Path) -> Non
         parts__1_conf="work_mem = 2MB\n",
         parts__3_txt="work_mem = 9MB\n",
     )
+    (folder / "parts" / "old.conf").mkdir()
     found = settings_of(folder / "a.conf", "postgres")
     assert found.settings == {"work_mem": "3 MB", "max_connections": "7"}
     assert [line.partition(" is left out")[0] for line in found.left_out] == [f"{folder / 'b.conf'}:2: port"]

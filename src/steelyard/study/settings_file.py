@@ -118,7 +118,9 @@ class _Reader:
             return [inner] if inner.exists() or not name.endswith("exists") else []
         if not inner.is_dir():
             raise InputError(f"{place}: {inner}: no such folder")
-        return sorted(inner.glob("[!.]*.cnf" if name[0] == "!" else "[!.]*.conf"))
+        found = inner.glob("[!.]*.cnf" if name[0] == "!" else "[!.]*.conf")
+        # servers pass over folders of such a name
+        return sorted(file for file in found if not file.is_dir())
 
 
 def settings_of(path: Path, kind: str, bindir: str | None = None) -> FileSettings:
