@@ -35,10 +35,10 @@ from steelyard.bundle.series.read import read_series
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.inventory import CODES
 from steelyard.bundle.writer import BundleWriter
+from steelyard.errors import InputError
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.report.terminal.verdict import print_verdict
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import baseline, blocks, options
 from steelyard.study.study import Slot

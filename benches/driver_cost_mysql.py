@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from driver_cost import ENGINE, START_S, THROUGHPUT_MIN, Cost, Driver, verdict
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.mariadb.data_directory import beside, find_server
 from steelyard.subjects.servers.account import account_of_servers
 

@@ -19,9 +19,9 @@ import duckdb
 import numpy as np
 
 from declared import DECLARED
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology
+from steelyard.bundle.evidence import Columns, Evidence, Topology
 from steelyard.bundle.evidence.queries import VIEWS, add_views
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.bundle.storage.views import connect

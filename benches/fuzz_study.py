@@ -14,7 +14,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import catalogue, plan_study
 from steelyard.study.plan import blocks, check_effects
 from steelyard.subjects import check, kind_of

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from small import shared_memory, small_study
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 # of a run that is over, as the lab announces it away from a terminal; every run, by an interval of 0
 ANNOUNCED = re.compile(r"(\d+) of 4 runs, block \d+: ")

@@ -24,7 +24,7 @@ from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judgement.scaling import Interval, Scaling
 from steelyard.analysis.load.scaling import scalings
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from truth import wilson
 
 POINTS = {

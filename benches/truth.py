@@ -25,10 +25,10 @@ import numpy as np
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import narrow_enough
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Comparison, Judgement
+from steelyard.analysis.judgement import Comparison, Judgement
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.study.plan import options
 
 BASE_PER_S = 10_000.0

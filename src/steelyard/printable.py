@@ -1,7 +1,5 @@
 """Texts as they are, without what would steer a terminal."""
 
-from __future__ import annotations
-
 import re
 
 LINES = "\n\t"  # what parts the lines and columns of a text

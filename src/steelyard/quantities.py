@@ -1,7 +1,5 @@
 """Numbers, units, intervals and lists as text: three significant digits, the same everywhere."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """SQL as tokens and commands, by the lexical rules of a dialect (crates/load/src/statements/lexer.rs)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

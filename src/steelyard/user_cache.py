@@ -1,7 +1,5 @@
 """The user's cache folder, for what takes long to fetch or to make."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

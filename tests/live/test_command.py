@@ -23,7 +23,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.report.charts.work import clients
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.run_tables.rows import Columns
 
 STUDY = """\

@@ -11,7 +11,7 @@ from in_process import measured
 from laboratory import Lab
 
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.queries import THROUGHPUT
 

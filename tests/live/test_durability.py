@@ -6,7 +6,7 @@ import pytest
 from durability import check_durability
 from laboratory import Lab
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """\

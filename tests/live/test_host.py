@@ -18,6 +18,7 @@ from laboratory import Lab, alone, text_of
 from needs import needs_root
 
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import Placement, impose, misfit_of, schedule_of, tasks
 from steelyard.host.finding import held, privileged
 from steelyard.host.kernel.setting import Saved, value_of, write
@@ -26,7 +27,6 @@ from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.machine.refused_settings import permitted, refusals
-from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, cpus_of, host_settings
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options

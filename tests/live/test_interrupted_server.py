@@ -8,7 +8,7 @@ from laboratory import Lab, small_study, under_load
 from mariadb_server import mariadb, serving
 
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects import Load, SubjectFailed
 from steelyard.subjects.servers import by_address
 

@@ -10,7 +10,7 @@ from laboratory import Lab, small_study
 from mariadb_server import Server, mariadb
 
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.mariadb.by_address import Address, parse
 
 

@@ -12,13 +12,13 @@ from loaded_server import running
 from mixed_load import study_text
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import place, schedule_of
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.alone import BackgroundSessions
 from steelyard.lab.engines.plan import engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.machine.host_settings import Host
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.study.study import Slot
 from steelyard.subjects.in_turns import why_one_after_another

@@ -9,7 +9,7 @@ from laboratory import Lab
 from servers import Server, postgres
 
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.subjects import check
 

@@ -24,7 +24,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.commands import cli
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.servers.account import account_of_servers
 from steelyard.workflow.prepare import PreparedStudy
 

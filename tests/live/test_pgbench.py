@@ -15,7 +15,7 @@ from servers import Server, plan, postgres
 
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.expressions import Place, parse
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.workloads import Work, work_of

@@ -14,7 +14,7 @@ from pgbench_scripts import EXPRESSIONS, FAILING, SCRIPTS, UNSUPPORTED
 from servers import Server, plan, postgres
 
 from steelyard import _core
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import load_plan

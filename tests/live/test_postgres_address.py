@@ -12,9 +12,9 @@ import servers
 from laboratory import Lab, small_study
 
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.report.about.provenance import about_bundle
-from steelyard.study.errors import InputError
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.by_address import check
 from steelyard.subjects.postgres.workload_tables import load_statements

@@ -7,7 +7,7 @@ from needs import needs_root
 from private_server import check_privacy
 from processes import as_user
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.servers.account import account_of_servers
 
 

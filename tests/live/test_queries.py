@@ -9,7 +9,7 @@ from laboratory import Lab
 from query_answers import POSTGRES, check_answers, duckdb_answers, postgres
 
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.workloads import decision_support, work_of

@@ -22,7 +22,7 @@ from servers import Server, postgres
 
 from steelyard import _core
 from steelyard.captures.write import capture
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.workloads import work_of

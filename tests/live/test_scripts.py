@@ -10,8 +10,8 @@ import pytest
 from laboratory import Lab
 
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.sql_text import commands_of
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.script_study import is_script, variables_of
 

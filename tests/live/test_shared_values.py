@@ -19,7 +19,7 @@ import pytest
 from servers import Server, plan, postgres
 
 from steelyard import _core
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import load_plan

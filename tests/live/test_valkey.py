@@ -19,10 +19,10 @@ from processes import as_nobody
 from valkey import Valkey as Client
 
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.monitors import Target, Unavailable, declared, make
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, plan_study
 from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, SubjectFailed, check, kind_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from laboratory import Lab
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.overrides import adjusted
 from steelyard.workflow.prepare import PreparedStudy

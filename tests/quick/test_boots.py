@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from needs import GUESTS
 
+from steelyard.errors import InputError
 from steelyard.lab.machine.boots import Boot, BootNeeded
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.workflow.prepare import PreparedStudy

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workloads import work_of

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from run_rows import SECOND, head, phases
 
 from declared import METRICS
-from steelyard.bundle.evidence.evidence import Topology
+from steelyard.bundle.evidence import Topology
 from steelyard.bundle.export import export
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.queries import CPU, THROUGHPUT
 from steelyard.bundle.series.read import gauges
 from steelyard.bundle.storage.checksum import read_sealed, seal
 from steelyard.bundle.writer import BundleWriter
+from steelyard.errors import InputError
 from steelyard.report.about.provenance import about_bundle
 from steelyard.run_tables.schema import BY_NAME, DERIVED, TABLES
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study, parse_study
 from steelyard.study.plan import options
 

@@ -18,11 +18,11 @@ from steelyard.analysis.comparison.unlike import differences, paired, refuse_wit
 from steelyard.analysis.judge import judge
 from steelyard.analysis.statistics.distributions import holm, holm_levels
 from steelyard.analysis.validity.disturbance import Disturbed
+from steelyard.errors import InputError
 from steelyard.report.page.comparison import bars, render, write_comparison
 from steelyard.report.tables import bundles
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.run_tables.disturbance import Disturbance
-from steelyard.study.errors import InputError
 from steelyard.study.study import Study
 
 STUDY = study_of({"f": "AB"}, clients=(2, 8))

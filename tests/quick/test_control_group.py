@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 
 STUDY = """\

@@ -27,7 +27,7 @@ from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.files import readable
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.commands import cli
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 
 @pytest.fixture(scope="module")

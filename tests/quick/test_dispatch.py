@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from steelyard import _core
 from steelyard.cli.commands import cli
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.dispatcher.machine import read_table
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.lab.engines.dispatcher import run
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import find_study
 from steelyard.workflow.prepare import PreparedStudy
 

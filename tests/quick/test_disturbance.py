@@ -16,7 +16,7 @@ from laboratory import Lab, small_study
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.monitors import Target
 from steelyard.monitors.system.disturbance import DisturbanceMonitor
 from steelyard.quantities import ranges

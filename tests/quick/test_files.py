@@ -16,7 +16,7 @@ from steelyard.bundle.export import FORMATS, export, export_stacks
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import file_names, replacing, write_whole
 from steelyard.bundle.writer import BundleWriter
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import find_study
 from steelyard.study.study import Option
 from steelyard.study.workloads.statements import StatementWorkload

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import find_study
 from steelyard.study.passwords import password_written, variables
 from steelyard.subjects.drivers.connection import jars

@@ -6,7 +6,7 @@ import pytest
 from host_study import study_text
 from laboratory import Lab
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 
 

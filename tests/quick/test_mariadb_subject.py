@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small import small_study
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.mariadb.session import taken
 from steelyard.workflow.prepare import PreparedStudy
 

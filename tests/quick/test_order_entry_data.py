@@ -10,8 +10,8 @@ from itertools import islice
 
 import pytest
 
+from steelyard.errors import InputError
 from steelyard.lab.rehearsal.statements import texts_key
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects import check
 from steelyard.subjects.in_turns import why_one_after_another

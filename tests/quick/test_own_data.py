@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from own_studies import COPY, ROWS, SCHEMA, own_study
 
 from steelyard.cli.commands import cli
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
 from steelyard.workflow.prepare import PreparedStudy
 

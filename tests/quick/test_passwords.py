@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.passwords import expand, from_environment, password_written, secret_written
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small import small_study
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import check

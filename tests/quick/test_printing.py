@@ -13,11 +13,11 @@ from laboratory import SMALL
 from rich.console import Console
 
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Headlines, Notice
+from steelyard.analysis.judgement import Headlines, Notice
 from steelyard.bundle.series.read import Series
 from steelyard.printable import LINES, printable
 from steelyard.report.export import to_markdown
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.verdict import print_verdict

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.workloads.program import lower_is_better
 from steelyard.subjects.programs import divide
 from steelyard.workflow.prepare import PreparedStudy

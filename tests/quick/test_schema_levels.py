@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from schema_studies import IX, LINE, own_study
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 
 

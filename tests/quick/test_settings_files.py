@@ -9,7 +9,7 @@ from laboratory import Lab, small_study
 from needs import needs
 
 from steelyard.bundle.storage.study_files import changed_files, copy_files, kept_files
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, plan_study
 from steelyard.study.overrides import adjusted
 from steelyard.study.plan import differences

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.errors import InputError
 from steelyard.monitors.sql.monitor import Growth
-from steelyard.study.errors import InputError
 from steelyard.workflow.prepare import PreparedStudy
 
 STUDY = """

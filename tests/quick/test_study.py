@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from needs import GUESTS, needs
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, json_schema, parse_study
 from steelyard.study.overrides import adjusted
 from steelyard.study.plan import blocks, options

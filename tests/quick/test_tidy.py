@@ -50,7 +50,7 @@ ARROWS = {
 # within a package: a room (a folder or a module) may import only from rooms on the lines above its own
 ROOMS = {
     "study": """
-        errors kernel_files key_types
+        kernel_files key_types
         expressions
         setting_names
         monitors
@@ -161,7 +161,7 @@ ROOMS = {
 # who may call the extension: what asks and what shows does not; analysis simulates with it
 NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
-GROUND = {"quantities", "printable", "sql_text", "user_cache"}
+GROUND = {"errors", "quantities", "printable", "sql_text", "user_cache"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
 CRATE_ROOMS = {
     "engine": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from at_address import READ, STUDY
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.statements import Statement
 from steelyard.subjects import check

@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 from pydantic import BaseModel
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.study import AnyWorkload
 from steelyard.study.workloads.statements import StatementWorkload

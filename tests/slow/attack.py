@@ -33,8 +33,8 @@ from valkey import Valkey
 
 from small import shared_memory
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut
-from steelyard.study.errors import InputError
 from steelyard.study.files import StudyFiles
 from steelyard.study.setting_names import SettingNames, folded, names_of
 from steelyard.subjects import Bench, Subject, SubjectFailed, kind_of, started

@@ -14,9 +14,9 @@ from laboratory import Lab
 from needs import GUESTS
 
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.host.guests.kernels import PROBE, Kernel, find_kernel, initramfs, modules_of, package_of
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, program, trial
-from steelyard.study.errors import InputError
 from steelyard.study.host_settings import boot_arguments
 from steelyard.workflow.prepare import PreparedStudy
 

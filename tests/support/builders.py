@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import (
+from steelyard.analysis.judgement import (
     Comparison,
     CostDifference,
     Effect,
@@ -26,7 +26,7 @@ from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import MonitorCost
 from steelyard.bundle.series.read import Series, read_series
-from steelyard.report.about.about import About, FactorFacts, Phases
+from steelyard.report.about import About, FactorFacts, Phases
 from steelyard.report.about.provenance import about_bundle
 
 THROUGHPUT = Metric("throughput_per_s", "throughput", "transactions/s", "higher")

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from layouts import LAYOUTS
 
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 TEXTS = list(LAYOUTS)
 NAMES = [f"{i}-{name}" for i, name in enumerate(LAYOUTS.values())]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 FOLDER = Path(os.environ.get("STEELYARD_SAMPLES", "no samples"))
 _TITLE = re.compile(r"(?m)^(?:== .*\n|---\n|(?=--- ))")

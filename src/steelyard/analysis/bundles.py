@@ -26,12 +26,12 @@ from steelyard.analysis.comparison.unlike import (
     unlike_plans,
     unlike_work,
 )
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Estimate, Metric, Notice, Outcome
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Estimate, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA, Floats
 from steelyard.analysis.validity.disturbance import disturbed
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, listed, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 

@@ -1,7 +1,5 @@
 """The whole analysis of one bundle, in the order of its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from steelyard.analysis.comparison.block_table import estimates, points_of
@@ -9,7 +7,7 @@ from steelyard.analysis.comparison.effects import effects
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
 from steelyard.analysis.comparison.stopping import level, precision, stopped, stopping_notices, whole_blocks
-from steelyard.analysis.judgement.results import Headlines, Judgement, Metric, Notice
+from steelyard.analysis.judgement import Headlines, Judgement, Metric, Notice
 from steelyard.analysis.kernel import locks, profile, scheduling
 from steelyard.analysis.latches.table import latches
 from steelyard.analysis.load.fairness import fairness, fairness_notices
@@ -35,7 +33,7 @@ from steelyard.analysis.verdict.crash import lost_by_all
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.verdict import verdict
 from steelyard.analysis.verdict.win_map import win_map_cells
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.study.study import Study
 
 

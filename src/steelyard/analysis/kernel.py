@@ -6,13 +6,11 @@ lock and by call site, as lockmeter set them out; what a source does not report 
 tracepoints report waits alone, lockmeter of holds and all acquisitions too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from steelyard.analysis.judgement.latches import LockRow, ProfileRow, SchedulingRow
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import quantity
 
 KERNEL_MARK = "_[k]"

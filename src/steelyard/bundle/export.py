@@ -4,8 +4,6 @@ Folded: one stack per line, outermost first, and its samples, as flamegraph.pl r
 https://www.speedscope.app/file-format-schema.json
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -14,11 +12,11 @@ from typing import Any
 
 import duckdb
 
-from steelyard.bundle.evidence.evidence import grouped
+from steelyard.bundle.evidence import grouped
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.files import Place, file_names, replacing, write_whole
+from steelyard.errors import InputError, nearest
 from steelyard.run_tables.schema import DERIVED, TABLES, Table
-from steelyard.study.errors import InputError, nearest
 
 _FORMATS = {"csv": "format csv, header", "parquet": "format parquet", "json": "format json, array"}
 FORMATS = ("speedscope", "folded")

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from steelyard.bundle.evidence.evidence import (
+from steelyard.bundle.evidence import (
     Columns,
     Evidence,
     Topology,
@@ -26,7 +26,7 @@ from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
 from steelyard.declared_metrics import Declared, parsed
-from steelyard.study.errors import InputError, typed
+from steelyard.errors import InputError, typed
 from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
 from steelyard.study.source import toml_of

@@ -21,15 +21,15 @@ import duckdb
 import numpy as np
 
 from steelyard import __version__
-from steelyard.bundle.evidence.evidence import Facts
+from steelyard.bundle.evidence import Facts
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.files import Place, sync, write_whole
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
 from steelyard.bundle.storage.inventory import RUN_FILE, run_folders
 from steelyard.bundle.storage.study_files import copy_files
+from steelyard.errors import InputError, shown, typed
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
-from steelyard.study.errors import InputError, shown, typed
 from steelyard.study.study import Option
 
 _ANOTHER = "name another folder"

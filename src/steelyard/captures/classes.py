@@ -1,7 +1,5 @@
 """The classes of a capture: statements that differ in their values and comments alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

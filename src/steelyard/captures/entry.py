@@ -1,7 +1,5 @@
 """What formats give: statements of sessions in the order of the file, and counts of all other records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from steelyard.captures.tokens import Dialect
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 How = Literal["text", "parsed", "values"]
 

@@ -1,14 +1,12 @@
 """The folder of a capture: its file, and a study that replays it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from steelyard import quantities as fmt
 from steelyard.captures.write import capture
-from steelyard.study.errors import InputError, typed
+from steelyard.errors import InputError, typed
 from steelyard.workloads.replay.capture_file import Capture
 
 _CAPTURE = "load.capture"

@@ -5,8 +5,6 @@ same load, or from a file of the user; what has none is left out and named.
 https://www.postgresql.org/docs/current/pgstatstatements.html
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -23,7 +21,7 @@ from steelyard.captures.entry import Entry, Records
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.statements import facts
 from steelyard.captures.tokens import normalised, tokens
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.source import text_of, toml_of
 
 _VALUES = "values.toml"

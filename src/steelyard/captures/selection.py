@@ -1,7 +1,5 @@
 """Which statements of a session can be executed again, and what a replay of them cannot reproduce."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Facts of a statement that decide whether, and how faithfully, it can be executed again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

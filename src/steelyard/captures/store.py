@@ -1,7 +1,5 @@
 """Entries on disk, so that a log of any length can be read by session."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator

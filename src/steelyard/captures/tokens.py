@@ -1,7 +1,5 @@
 """Texts of SQL without their values: what two executions of one statement have in common."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal

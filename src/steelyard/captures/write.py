@@ -1,7 +1,5 @@
 """The file of a capture from logs: read, selected, classed, written by session."""
 
-from __future__ import annotations
-
 import errno
 import filecmp
 import heapq
@@ -20,7 +18,7 @@ from steelyard.captures.entry import CUT_VALUES, UNREADABLE, Entry, Format, Reco
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.selection import WRITES, Selection
 from steelyard.captures.store import Store
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.workloads.replay.capture_file import Capture
 
 _TWICE = "records that stand twice in the files: same session, same line"

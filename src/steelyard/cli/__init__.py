@@ -1,7 +1,5 @@
 """The command line: one file per command, loaded when the command runs; `commands` lists them."""
 
-from __future__ import annotations
-
 
 def main() -> None:
     """Runs the command line. Ctrl-C ends it with a message from the first moment on: imports take a while."""

@@ -29,8 +29,8 @@ def command(cpu: int | None, repetitions: int, quick: bool, as_json: bool) -> No
     latency of memory. An impossible result (a negative cost) is rejected and named; the exit code is 1
     when the cost of a switch or the latency is rejected.
     """
+    from steelyard.errors import InputError
     from steelyard.host.cpus.calibration import calibrate
-    from steelyard.study.errors import InputError
 
     allowed = sorted(os.sched_getaffinity(0))
     chosen = allowed[-1] if cpu is None else cpu

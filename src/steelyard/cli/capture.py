@@ -1,7 +1,5 @@
 """steelyard capture NAME."""
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 

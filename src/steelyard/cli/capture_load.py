@@ -1,7 +1,5 @@
 """steelyard capture-load FILE... -o FOLDER."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -34,7 +32,7 @@ def command(files: tuple[Path, ...], folder: Path, database: str, values: Path |
     """
     from steelyard.captures.folder import write_folder
     from steelyard.captures.mix import is_mix, write_mix
-    from steelyard.study.errors import InputError
+    from steelyard.errors import InputError
     from steelyard.workflow.complaint import say
 
     mixed = any(map(is_mix, files))

@@ -1,7 +1,5 @@
 """The list of commands, and how each of them may end."""
 
-from __future__ import annotations
-
 import io
 import sys
 import tempfile
@@ -11,9 +9,9 @@ from pathlib import Path
 import click
 
 from steelyard import __version__
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
-from steelyard.study.errors import InputError
 from steelyard.workflow.complaint import EXHAUSTED, Exit, complain, complain_of, say
 
 # command: (module, one line for --help), so that --help imports none of them
@@ -55,7 +53,7 @@ class _Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = args and args[0] not in _COMMANDS and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            from steelyard.study.errors import nearest
+            from steelyard.errors import nearest
 
             raise InputError(f'no command "{args[0]}"{nearest(args[0], _COMMANDS)}', "steelyard --help")
         return super().resolve_command(ctx, args)

@@ -1,7 +1,5 @@
 """steelyard compare HERE THERE ..."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -41,9 +39,9 @@ def command(
     from steelyard.analysis.bundles import BundleComparison, compare_bundles
     from steelyard.analysis.comparison.unlike import paired, refuse_without_pairs, unlike_work
     from steelyard.bundle.reader import Bundle
+    from steelyard.errors import InputError
     from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
-    from steelyard.study.errors import InputError
 
     if len({path.resolve() for path in (here, *there)}) <= len(there):
         raise InputError("a bundle is named twice: name another one to compare it with")

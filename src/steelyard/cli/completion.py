@@ -1,7 +1,5 @@
 """Parameters that commands share, and what the shell completes: names of studies, bundles, recordings."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from importlib import resources

@@ -1,7 +1,5 @@
 """steelyard data STUDY."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -68,7 +68,7 @@ def command(
     steelyard dispatch --bursts slices > mine.toml
     steelyard run mine.toml
     """
-    from steelyard.study.errors import InputError
+    from steelyard.errors import InputError
     from steelyard.subjects.dispatcher.machine import read_table
 
     if bursts is not None:
@@ -89,7 +89,7 @@ def command(
 
 
 def _refuse_unused() -> None:
-    from steelyard.study.errors import InputError
+    from steelyard.errors import InputError
 
     context = click.get_current_context()
     unused = [
@@ -139,8 +139,8 @@ def _print_lives(
 
 def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: float) -> Life:
     from steelyard import _core
+    from steelyard.errors import InputError
     from steelyard.report.terminal.dispatcher import Life, Step
-    from steelyard.study.errors import InputError
 
     name = {"IA": "ts"}.get(table.class_name, table.class_name.lower())
     plan = {

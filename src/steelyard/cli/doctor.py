@@ -1,7 +1,5 @@
 """steelyard doctor."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

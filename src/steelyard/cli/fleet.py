@@ -1,7 +1,5 @@
 """steelyard fleet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """steelyard resume BUNDLE."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """steelyard schema."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.completion import as_json, bundle_argument
-from steelyard.study.errors import InputError, typed
+from steelyard.errors import InputError, typed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -1,7 +1,5 @@
 """steelyard studies."""
 
-from __future__ import annotations
-
 import click
 
 from steelyard.cli.completion import studies

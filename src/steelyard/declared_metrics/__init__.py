@@ -4,8 +4,6 @@ The lab uses the rate, the bundle stores the description, the analysis uses the 
 report the charts and units, and the reference page the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The lab's connection to its hosts: tasks that are pinned to a host, calls, events, and losses."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -13,11 +11,11 @@ from uuid import uuid4
 import dask.config
 from distributed import Client
 
+from steelyard.errors import InputError
 from steelyard.fleet.clocks import Offset, offset_of
 from steelyard.fleet.connection import SILENCE_S, UP, Connection
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
-from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0

@@ -4,8 +4,6 @@ Of several exchanges the one with the shortest round trip counts: its offset is 
 (Mills 1991, "Internet time synchronization: the Network Time Protocol").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from distributed.security import Security
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, refuse_open
 
 _CERTIFICATE, _KEY = "certificate.pem", "key.pem"

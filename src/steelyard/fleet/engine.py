@@ -1,7 +1,5 @@
 """The engines of several hosts as one: the plan divided, commands to all, events of all as one."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

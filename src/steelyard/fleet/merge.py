@@ -1,7 +1,5 @@
 """Results of several engines as that of one: counts and histograms are added, times on the lab's clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The lab sends commands and beats to the worker directly, past the scheduler. An 
 silent for 15 s is killed: it must not load a server for nobody.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

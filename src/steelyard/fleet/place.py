@@ -1,7 +1,5 @@
 """The hosts of a study's fleet as the place of its load engines, while a study runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.errors import InputError
 from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.process import Place
 from steelyard.lab.engines.registry import LoadFailed
-from steelyard.study.errors import InputError
 from steelyard.study.fleet import Fleet
 
 _PART_BYTES = 8 << 20

@@ -1,7 +1,5 @@
 """Brings a fleet up: a dask scheduler on this machine, and a worker on each host, as long as it is wanted."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -20,9 +18,9 @@ from typing import Any
 import dask.config
 from distributed import Scheduler
 
+from steelyard.errors import InputError
 from steelyard.fleet.connection import make_certificate, security, texts
 from steelyard.quantities import count
-from steelyard.study.errors import InputError
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
 # of silence: the workers of many hosts come one after another

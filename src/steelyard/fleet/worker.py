@@ -4,8 +4,6 @@ The first line of standard input is its setup: scheduler, name, address, and the
 which no file of the host keeps.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

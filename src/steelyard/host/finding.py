@@ -1,7 +1,5 @@
 """A finding of the doctor."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 (once per load point), cool-down, disconnect, after.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

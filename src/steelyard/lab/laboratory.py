@@ -1,7 +1,5 @@
 """What all runs of a study share: the study, its subjects, the machine, and who follows the progress."""
 
-from __future__ import annotations
-
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The order and state of the runs is in the bundle; this module only gets the machine to the next boot.
 """
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Parts that every run with a server has: its processes by role, and what is added to the engine's tables."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

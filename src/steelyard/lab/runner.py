@@ -3,8 +3,6 @@
 The lab stores nothing: the caller writes the runs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from bisect import bisect_left

@@ -3,8 +3,6 @@
 It runs as root on a read-only image with a tmpfs for writing, and ends with the guest.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -4,8 +4,6 @@ A monitor is one file with one class and its line in MONITORS; nothing else chan
 rates and the reference page follow from the declarations of the class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module

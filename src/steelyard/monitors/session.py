@@ -1,7 +1,5 @@
 """What a monitor by SQL needs of a connection, whichever server and protocol it goes to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

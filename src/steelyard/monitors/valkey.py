@@ -4,8 +4,6 @@ https://valkey.io/commands/info
 The client is imported inside: each study reads the declarations of all monitors, and this import takes 0.1 s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

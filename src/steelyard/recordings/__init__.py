@@ -1,7 +1,5 @@
 """Results that were measured elsewhere, as bundles. A new file below `formats` is a new format."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

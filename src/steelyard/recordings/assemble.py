@@ -1,7 +1,5 @@
 """From runs to a recording: the study that they answer, derived from them, and the tables of each run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import tomli_w
 
 from steelyard.declared_metrics import DeclaredMetric, as_json
+from steelyard.errors import InputError
 from steelyard.quantities import count
 from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.cells import slug
@@ -20,7 +19,6 @@ from steelyard.recordings.samples import Series
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
 from steelyard.recordings.tables_of_run import tables_of_run
-from steelyard.study.errors import InputError
 
 _NO_CLIENTS = {"client": "server", "clients": "servers"}
 # what a recording without counted work is about, the first that all runs have

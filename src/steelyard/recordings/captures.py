@@ -1,7 +1,5 @@
 """Counters since a start: of two captures in one file the difference counts; one alone is said to be one."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers in the cells of reports: thousands, decimal commas, multiples, cells that hold none."""
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import datetime

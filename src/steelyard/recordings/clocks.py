@@ -1,7 +1,5 @@
 """Times in reports: of the day, of the epoch, or whole; days as languages write them; zones that follow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A reading ends where a heading or a thing comes again, or with the line of the next time.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

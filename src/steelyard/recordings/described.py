@@ -6,8 +6,6 @@ server. Where the work of a client is fixed, each load point lasted transactions
 rates are known, the file gives the length of a load point.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping
@@ -17,13 +15,13 @@ from typing import Any
 
 import tomli_w
 
+from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.cells import exact
 from steelyard.recordings.model import Claims, LatchTable, ProbeTables, TableRecording, read_recording
 from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.tables_of_run import tables_of_run
-from steelyard.study.errors import InputError, brief, nearest
 from steelyard.study.load_study import plan_study
 from steelyard.study.source import text_of
 from steelyard.study.study import Option, Study

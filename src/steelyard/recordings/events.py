@@ -1,7 +1,5 @@
 """Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime

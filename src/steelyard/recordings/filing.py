@@ -3,8 +3,6 @@
 Folders: `OPTION/FILE` or `OPTION/block-2/FILE`, with `clients-16` anywhere below the option.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -12,9 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from steelyard.errors import InputError
 from steelyard.recordings.placed import Filed
 from steelyard.recordings.schedule import FileChoice, Schedule
-from steelyard.study.errors import InputError
 
 _BLOCK = re.compile(r"(?:block|run)[-_]?(\d{1,4})")
 _CLIENTS = re.compile(r"(?:clients|users)[-_]?(\d{1,4})")

@@ -3,8 +3,6 @@
 http://hdrhistogram.org: values below 2,048 have a slot of their own; above, each power of two has 1,024.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

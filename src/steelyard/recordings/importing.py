@@ -1,13 +1,12 @@
 """An import: what is to be read, the runs that follow from it, and the bundle."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from steelyard.errors import InputError
 from steelyard.recordings import Recording, described, filing
 from steelyard.recordings.assemble import assembled
 from steelyard.recordings.limits import MINUTES, Deadline
@@ -17,7 +16,6 @@ from steelyard.recordings.runs import Progress, Unread, runs_of
 from steelyard.recordings.schedule import Schedule, is_schedule, read_schedule
 from steelyard.recordings.table_files import runs_of_table
 from steelyard.recordings.write import write_recording
-from steelyard.study.errors import InputError
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
 

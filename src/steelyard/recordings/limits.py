@@ -1,7 +1,5 @@
 """Limits of an import, so that each one ends: time, memory of a query, and how far a packed file unpacks."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Generator
@@ -12,7 +10,7 @@ from threading import Timer
 
 import duckdb
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 MINUTES = 10.0
 _MEMORY = "300MB"

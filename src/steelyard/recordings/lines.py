@@ -2,8 +2,6 @@
 that none takes is not understood. A format also says what begins a run, so that a file may hold several.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence

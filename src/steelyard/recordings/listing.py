@@ -1,7 +1,5 @@
 """An import as lines of text: the derived schedule, and what was not understood."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from steelyard.printable import printable

@@ -1,7 +1,5 @@
 """Several reports as one: intervals one after another, or parts of one interval side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

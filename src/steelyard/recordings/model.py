@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.key_types import Strict
 from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.validation_errors import explain

@@ -1,7 +1,5 @@
 """What a reader of an import must know: clocks, sampling modes, runs too few, lines not understood."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files packed with gzip or zstd, whole or cut off in the middle."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import stat
@@ -10,8 +8,8 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from steelyard.errors import InputError
 from steelyard.recordings.limits import Deadline
-from steelyard.study.errors import InputError
 
 if sys.version_info >= (3, 14):
     from compression import zstd

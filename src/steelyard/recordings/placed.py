@@ -1,7 +1,5 @@
 """Files and reports with their place in the study: option, block, load point."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path

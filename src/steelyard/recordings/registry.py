@@ -1,17 +1,15 @@
 """The formats: every module below `formats` that has a title, `sniff` and `read`."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
 
+from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import formats
 from steelyard.recordings.report import Format, Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError, brief, nearest
 
 
 @cache

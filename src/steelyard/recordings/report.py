@@ -1,16 +1,14 @@
 """What a format reads from a file: reports, each of one interval of time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, Literal, Protocol
 
+from steelyard.errors import InputError
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 _DAY_S = 86_400
 _ROWS_MAX = 1_000_000

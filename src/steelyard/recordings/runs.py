@@ -5,8 +5,6 @@ of their own, in order; those with other numbers are load points of one run. A m
 of its group, or to the runs that its own times overlap; nothing else is assumed.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Sequence
@@ -14,13 +12,13 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 
+from steelyard.errors import InputError
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
 from steelyard.recordings.placed import Filed, PlacedRun, Point
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Facts, Report, seconds_between
 from steelyard.recordings.source import Skipped, Source
-from steelyard.study.errors import InputError
 
 _SAY = "say which file belongs to which run in a schedule: steelyard import --example"
 # pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1

@@ -1,7 +1,5 @@
 """The keys of a schedule: which file belongs to which option, block and load point, and by which clock."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from steelyard.errors import InputError, brief
 from steelyard.recordings.cells import has_decimal_commas
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.packed import CUT_OFF, DAMAGE, opened
-from steelyard.study.errors import InputError, brief
 
 HEAD_CHARACTERS = 1 << 16
 # longer files are of one tool, and have one format

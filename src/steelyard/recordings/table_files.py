@@ -1,11 +1,10 @@
 """Tables of results with a mapping: CSV, Parquet or JSON lines, one row per run and load point."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import InputError, nearest
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of
 from steelyard.recordings.limits import Deadline
@@ -13,7 +12,6 @@ from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.schedule import TableFile
 from steelyard.recordings.source import Skipped
-from steelyard.study.errors import InputError, nearest
 
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json", ".ndjson": "read_json",
             ".json": "read_json"}  # fmt: skip

@@ -2,8 +2,6 @@
 names the columns.
 """
 
-from __future__ import annotations
-
 import csv
 import itertools
 import re

@@ -1,12 +1,11 @@
 """The tables of a bundle for one run: its load points on an axis of time, and the readings beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from steelyard.errors import InputError
 from steelyard.quantities import duration
 from steelyard.recordings.cells import slug
 from steelyard.recordings.merge import rows_merged
@@ -15,7 +14,6 @@ from steelyard.recordings.report import Report, seconds_between
 from steelyard.recordings.samples import READINGS_MAX, Floats
 from steelyard.run_tables.rows import Columns, Rows, SchemaError, check
 from steelyard.run_tables.schema import BY_NAME
-from steelyard.study.errors import InputError
 
 _SECONDS_MAX = 1e9
 _ENTITY_CHARACTERS = 200

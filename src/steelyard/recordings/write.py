@@ -1,15 +1,13 @@
 """Writes a recording as a bundle."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.bundle.writer import BundleWriter
+from steelyard.errors import InputError
 from steelyard.recordings import RecordedRun, Recording
 from steelyard.run_tables.rows import Columns, Rows
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import baseline
 from steelyard.study.study import Option, Study

@@ -1,7 +1,5 @@
 """The judgement as text: Markdown, or JSON with a published schema; and its pictures without a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.storage.files import file_names, write_whole
 from steelyard.printable import printable
-from steelyard.report.about.about import About
+from steelyard.report.about import About
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import png, svg, uniquely_named
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.tables.ranking import table
 
 SCHEMA = "steelyard/judgement/1"

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any, cast
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Comparison, WinMapCell
-from steelyard.bundle.evidence.evidence import grouped
+from steelyard.analysis.judgement import Comparison, WinMapCell
+from steelyard.bundle.evidence import grouped
 
 Row = Mapping[str, Any]
 _RATIO = "ratio"

@@ -27,8 +27,6 @@ exceeds three standard errors of such a count (15 % of a CPU in 1 s, 5 % in 10 s
 are not judged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

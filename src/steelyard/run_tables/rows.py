@@ -1,7 +1,5 @@
 """Rows of one table, made one at a time; and the check that whole columns fit the schema."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ column's meaning says otherwise. A metric whose name ends in `_total` is a count
 other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper limit.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass

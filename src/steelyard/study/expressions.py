@@ -1,13 +1,11 @@
 """Expressions as pgbench's `\\set` writes them, as trees of the load engine (plan/steps.rs)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 # a number, the name of a variable, or a call: a function's name and its arguments
 Tree = int | float | bool | str | list[Any] | None

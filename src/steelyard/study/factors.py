@@ -1,14 +1,12 @@
 """Factors: the settings of their levels, and the checks for impossible levels and levels without effect."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.host_settings import check_setting, file_of
 from steelyard.study.kernel_files import out_of_range, why_refused
 from steelyard.study.key_types import Setting, Settings

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.setting_names import names_of
 from steelyard.study.settings_file import FileSettings, settings_of
 from steelyard.study.source import text_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from steelyard.study.errors import nearest
+from steelyard.errors import nearest
 
 if TYPE_CHECKING:  # the guard of each study imports this module, and pydantic would be most of its start
     from steelyard.study.key_types import Setting, Settings

@@ -1,7 +1,5 @@
 """Kernel settings that are coupled, and those that no study may change: catalog/settings/linux.toml."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from contextlib import suppress

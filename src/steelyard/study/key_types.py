@@ -1,7 +1,5 @@
 """What all parts of a study file share: strictness, and the types of settings, names and texts."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Reads a study file, or the hosts of a fleet; every error names file, line, key and expected value."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.files import StudyFiles, line_of_setting, with_files
 from steelyard.study.fleet import Fleet
 from steelyard.study.key_types import Strict

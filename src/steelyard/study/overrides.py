@@ -4,8 +4,6 @@ The bundle contains the text that was run, with the changes of the command line,
 alone is enough to resume and repeat the study.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib
@@ -18,7 +16,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import catalogue, find_study, fleet_of, parse_study
 from steelyard.study.setting_names import names_of
 from steelyard.study.study import Plan, Study

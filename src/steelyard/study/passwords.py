@@ -3,8 +3,6 @@
 A study is copied into every bundle, and bundles are shared: a secret comes from the environment.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from urllib.parse import quote, unquote_plus
 
 from pydantic import BaseModel
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 _VARIABLES = re.compile(r"(?:\$\{\w+\})*")

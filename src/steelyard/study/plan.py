@@ -1,7 +1,5 @@
 """From a study to its runs: options with their labels, blocks in counterbalanced random order."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -11,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of, sql_of
 from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting, Settings

@@ -3,8 +3,6 @@
 https://www.postgresql.org/docs/current/pgbench.html#PGBENCH-METACOMMANDS
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -14,8 +12,8 @@ from typing import Any
 
 import tomli_w
 
+from steelyard.errors import InputError
 from steelyard.sql_text import commands_of, script_of
-from steelyard.study.errors import InputError
 from steelyard.study.expressions import Place, Tree, parse
 from steelyard.study.expressions import variables_of as variables_in
 

@@ -6,8 +6,6 @@ option's if their value is a number, a size, a time or a boolean; a text needs t
 could be a path, an address or a command.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,14 +1,12 @@
 """Settings files as servers read them: postgresql.conf, those of MariaDB with groups, what they include."""
 
-from __future__ import annotations
-
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.setting_names import SettingNames, folded, ignored, names_of, options_of, resolved, said
 from steelyard.study.source import text_of
 

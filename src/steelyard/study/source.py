@@ -1,7 +1,5 @@
 """Text and TOML of a file that the user names; every error names file and line."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat
@@ -12,7 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 _MOST_BYTES = 1 << 20
 _DEEPEST = 32

@@ -1,7 +1,5 @@
 """Turns pydantic's errors of a study file into sentences for its author."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -9,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from steelyard.study.errors import brief, nearest
+from steelyard.errors import brief, nearest
 from steelyard.study.source import line_of
 from steelyard.study.study import Study
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS

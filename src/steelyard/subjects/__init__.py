@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from steelyard.errors import InputError, nearest
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Scope, Study
 from steelyard.study.workloads.queries import QueriesWorkload

@@ -1,12 +1,10 @@
 """Whether the options of a block can take turns, and which of them share a server."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.host_settings import lasting
 from steelyard.study.study import Options, Study
 from steelyard.subjects import kind_of

@@ -4,15 +4,13 @@
 by the statements of the workload. Any other database is used as it is.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload

@@ -4,8 +4,6 @@ Nothing is installed and no server runs: the workers are threads of the engine's
 processes that it forks over shared memory.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study

@@ -3,16 +3,14 @@
 With `delay_us` it answers that long after each request: options with two delays have a known ratio.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 
+from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.limits import within
 from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
-from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload

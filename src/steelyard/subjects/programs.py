@@ -4,8 +4,6 @@ It has no server: the engine `programs` starts the instances and reads their sco
 instance starts inherit a mark, and are ended with the run, also after a failure.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -16,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import InputError, nearest
 from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint, with_mark
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study

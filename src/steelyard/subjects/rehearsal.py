@@ -1,12 +1,10 @@
 """The rehearsal's way to a subject: it is started with the settings that it takes, and names all others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.factors import place_of_setting
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.setting_names import folded, names_of

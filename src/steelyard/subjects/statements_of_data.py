@@ -1,10 +1,8 @@
 """The SQL that creates and fills the tables of a study, for a server at an address."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.study import Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.subjects import kind_of

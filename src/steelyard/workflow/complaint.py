@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.errors import InputError, typed
 from steelyard.printable import LINES, printable
-from steelyard.study.errors import InputError, typed
 
 if TYPE_CHECKING:
     from steelyard.bundle.reader import Bundle

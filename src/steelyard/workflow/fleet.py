@@ -1,7 +1,5 @@
 """The fleet of a file: brought up, checked, or used as the place of a study's engines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -9,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from steelyard.errors import InputError
 from steelyard.lab.engines.process import Place, ThisMachine
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import fleet_of
 from steelyard.subjects.drivers.connection import driven, located
 from steelyard.workflow.prepare import PreparedStudy

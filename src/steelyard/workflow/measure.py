@@ -4,8 +4,6 @@ A KeyboardInterrupt ends the run in progress (host/signals.py); however the lab 
 the bundle and the guard stops the servers.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import deque
@@ -19,6 +17,7 @@ from typing import Any, Protocol
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import as_json
+from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.laboratory import Progress
@@ -28,7 +27,6 @@ from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed
 from steelyard.monitors.sql.queries import declared_of
 from steelyard.run_tables.rows import Columns
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
 from steelyard.study.study import Study

@@ -1,14 +1,12 @@
 """A study of the dispatcher's simulation whose threads have the bursts that a bundle measured."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import bursts
+from steelyard.errors import InputError, nearest
 from steelyard.quantities import significant
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.load_study import catalogue
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 

@@ -1,11 +1,9 @@
 """What a study needs, how long it takes, and what of its needs this machine lacks."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.study.passwords import in_environment, variables
 from steelyard.study.study import Study

@@ -1,7 +1,5 @@
 """The resolution of this machine, as the newest study in a folder measured it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ from steelyard.analysis.comparison.stopping import stopped, whole_blocks
 from steelyard.analysis.comparison.unlike import SERVER_VERSION, unlike_facts
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.host.finding import Finding
-from steelyard.study.errors import InputError
 from steelyard.workflow.complaint import program
 
 _NAME = "resolution"

@@ -1,7 +1,5 @@
 """Makes the runs of a study on this machine."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -12,6 +10,7 @@ from typing import Any
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.study_files import changed_files
+from steelyard.errors import InputError, brief, typed
 from steelyard.host.cpus.scheduling import Placement, place
 from steelyard.host.processes.guard import Guard, GuardLost
 from steelyard.lab.engines.registry import LoadFailed
@@ -24,7 +23,6 @@ from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed, block
-from steelyard.study.errors import InputError, brief, typed
 from steelyard.study.study import Slot
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.in_turns import servers_of

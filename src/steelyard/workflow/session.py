@@ -1,7 +1,5 @@
 """Runs or resumes a study for the commands: plan, progress, verdict, next command."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
@@ -16,6 +14,7 @@ from rich.console import Console
 from steelyard.analysis.verdict.crash import at_risk
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import refuse_existing
+from steelyard.errors import InputError, typed
 from steelyard.host.processes.confinement import unconfined
 from steelyard.host.processes.process_mark import other_studies
 from steelyard.host.processes.signals import Interrupts
@@ -26,7 +25,6 @@ from steelyard.monitors.sql.queries import queries_of
 from steelyard.quantities import listed
 from steelyard.report.terminal.plan import Expected, print_lines, print_plan
 from steelyard.report.terminal.progress import MatrixPlan, Progress
-from steelyard.study.errors import InputError, typed
 from steelyard.study.load_study import find_study, located
 from steelyard.study.overrides import Adjusted
 from steelyard.study.passwords import VARIABLE, from_environment

@@ -1,7 +1,5 @@
 """Shows a bundle: verdict on standard output, and report.html in the bundle."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys
@@ -17,19 +15,19 @@ from rich.console import Console
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.analysis.judgement import Judgement
+from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
+from steelyard.errors import InputError, shown, typed
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.importing import write_published
 from steelyard.recordings.model import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import write_report
-from steelyard.report.presented.presented import Presented, present
+from steelyard.report.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
-from steelyard.study.errors import InputError, shown, typed
 from steelyard.workflow.complaint import Exit, complain, opened, program
 
 _DRAWING_S = 3600.0

@@ -3,15 +3,13 @@
 A workload is one file with one function, and its line in WORKLOADS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.workloads.statements import Statement, Transaction
 from steelyard.study.workloads.workload import Workload
 

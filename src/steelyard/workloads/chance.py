@@ -1,7 +1,5 @@
 """Random columns of the data: whole numbers, texts, texts with a mark, NURand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ requires; queries: see decision_support.sql. Indexes are those that TPC-H clause
 unconditionally: on primary keys and foreign keys.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -18,7 +16,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import FileTable, Work

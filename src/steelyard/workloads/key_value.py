@@ -1,7 +1,5 @@
 """Gets and sets of keys as commands of the protocol that Redis and Valkey share (RESP)."""
 
-from __future__ import annotations
-
 from steelyard.study.workloads.generators import Generator, Text, Uniform, Zipf
 from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.study.workloads.statements import Statement

@@ -1,14 +1,12 @@
 """Tables of a workload: columns in SQL of every server, keys, indexes, size; room on the disk."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.workloads import FileTable
 
 

@@ -1,15 +1,13 @@
 """The part of the load engine's plan that the study gives, and the engine's own check of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.sql_text import commands_of
-from steelyard.study.errors import InputError
 from steelyard.study.study import Option, Study
 from steelyard.workloads import Scripted, Work
 

@@ -1,7 +1,5 @@
 """A small order-entry mix: lookups, a range, and orders that write. Not a TPC benchmark."""
 
-from __future__ import annotations
-
 from steelyard.study.workloads.generators import Generator, Uniform
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.workloads import Column, DataTable, Work

@@ -1,12 +1,10 @@
 """Statements of the user's own, from the study file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from steelyard import _core
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.study.workloads.transactions import SqlWorkload
 from steelyard.workloads import Work

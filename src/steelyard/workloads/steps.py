@@ -1,7 +1,5 @@
 """Steps of transactions, as the load engine reads them, and kinds of them (crates/load/src/plan/steps.rs)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

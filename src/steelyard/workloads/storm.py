@@ -5,8 +5,6 @@ statements leave out constants and column aliases but keep the names of WITH ite
 its own entry; the planner inlines the WITH item, so the plan is that of a lookup.
 """
 
-from __future__ import annotations
-
 from steelyard.study.workloads.statements import Statement, StatementWorkload
 from steelyard.workloads import Work
 from steelyard.workloads.orders import by_id, item_table

@@ -13,9 +13,9 @@ from java_hosts import CONNECT, NEXT, WORK, Javas, drawn, share, share_server, t
 from servers import Server, plan
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.fleet.on_host import driver
 from steelyard.fleet.place import refuse_without_drivers
-from steelyard.study.errors import InputError
 
 pytestmark = needs_java
 

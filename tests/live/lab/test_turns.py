@@ -24,6 +24,7 @@ from evidence import study_of
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
+from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.lane import Course, turn_ms
@@ -31,7 +32,6 @@ from steelyard.lab.turns.own_time import Turn, own_samples
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.report.terminal.progress import Progress
 from steelyard.run_tables.rows import Rows
-from steelyard.study.errors import InputError
 from steelyard.study.study import Plan
 from steelyard.subjects import Server
 from steelyard.workflow.measure import resume, start

@@ -14,7 +14,7 @@ from mariadb_server import mariadb
 
 from small import SMALL
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.series.read import gauges as gauge_series
 from steelyard.monitors import MONITORS, Sample, Target, declared, make

@@ -15,7 +15,7 @@ from steelyard.captures.entry import CALLED, FAILED, INCOMPLETE, Records
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.mix import write_mix
 from steelyard.captures.write import capture
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import read_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workloads.replay.capture_file import Capture, sessions

@@ -8,7 +8,7 @@ import pytest
 from postgres_logs import as_csv, record
 
 from steelyard.captures.mix import is_mix, write_mix
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import read_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workloads import work_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard.captures.entry import INCOMPLETE, NO_VALUES, Entry, Format, Records
 from steelyard.captures.formats import general_log, pgreplay, slow_log
 from steelyard.captures.formats.registry import format_of
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 START = (
     "/usr/sbin/mariadbd, Version: 10.11.19-MariaDB (Debian). started with:\nTcp port: 0\nTime\t\t    Id C\n"

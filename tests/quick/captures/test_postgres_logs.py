@@ -16,7 +16,7 @@ from postgres_logs import as_csv, record
 from steelyard.captures.entry import CUT_VALUES, FAILED, FETCHED, INCOMPLETE, NO_VALUES, Entry, Records
 from steelyard.captures.formats import csvlog, jsonlog
 from steelyard.captures.formats.registry import format_of
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 S = 10**6
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.validity.harness import host_notices
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 HOSTS = ("load1", "load2", "load3")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from steelyard import __version__
+from steelyard.errors import InputError
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.place import refuse_unlike
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import fleet_of
 from steelyard.study.overrides import adjusted
 from steelyard.subjects.servers.network import listening

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import plan_study
 from steelyard.subjects.in_turns import room_of_servers, servers_of, why_one_after_another
 from steelyard.subjects.servers.room import Room, free_room

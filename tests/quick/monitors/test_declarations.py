@@ -12,8 +12,8 @@ from steelyard.analysis.metrics.measured import sources
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
 from steelyard.declared_metrics import Cost, DeclaredMetric, as_json, parsed
+from steelyard.errors import InputError
 from steelyard.monitors import MONITORS, declared
-from steelyard.study.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 

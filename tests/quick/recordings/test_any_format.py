@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layouts import LAYOUTS
 
+from steelyard.errors import InputError
 from steelyard.recordings.notices import cut_off
 from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import formats_of, known_formats, reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 TEXTS = list(LAYOUTS)
 NAMES = [f"{i}-{name}" for i, name in enumerate(LAYOUTS.values())]

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 CASES = Path(__file__).parent / "cases"
 Series = dict[tuple[str, str], list[tuple[float, float]]]

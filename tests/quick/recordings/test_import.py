@@ -18,16 +18,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.evidence.histograms import summary
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
+from steelyard.errors import InputError
 from steelyard.recordings.histograms import encoded
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 PGBENCH = layouts.PGBENCH
 

@@ -10,10 +10,10 @@ import layouts
 import pytest
 
 from steelyard.bundle.evidence.histograms import quantiles, summary
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 
 def read(folder: Path, text: str) -> list[Report]:

@@ -19,9 +19,9 @@ import pytest
 from click.testing import CliRunner
 
 from steelyard.cli.commands import cli
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 TABLE = """
 [[tables]]

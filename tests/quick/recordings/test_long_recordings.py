@@ -22,7 +22,7 @@ from steelyard.recordings.source import Source
 from steelyard.recordings.write import write_recording
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.charts.gauges import RECORDED
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(16, 60))

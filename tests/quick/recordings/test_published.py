@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from published import I7, T2, latch, lookups_per_s
 
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
+from steelyard.errors import InputError
 from steelyard.recordings.importing import write_published
 from steelyard.recordings.model import catalogue
-from steelyard.study.errors import InputError
 
 NAMES = {T2: "result-cache-t2", I7: "result-cache-i7"}
 

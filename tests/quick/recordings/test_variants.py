@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from layouts import LAYOUTS
 
+from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 CASES = Path(__file__).parent / "cases"
 SEEDS = range(3)

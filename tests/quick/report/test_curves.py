@@ -20,7 +20,7 @@ from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export import write_images
 from steelyard.report.page.html import render
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 
 Case = builders.Case

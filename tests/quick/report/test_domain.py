@@ -14,7 +14,7 @@ from steelyard.report.charts.comparisons import ratios
 from steelyard.report.charts.figure import Figure, Panel, svg
 from steelyard.report.charts.marks import domain_of
 from steelyard.report.charts.scaling import scaling
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 POSITIVE = st.floats(min_value=1e-9, max_value=1e12)
 

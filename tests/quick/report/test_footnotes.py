@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import builders
 
-from steelyard.analysis.judgement.results import Judgement, Notice
+from steelyard.analysis.judgement import Judgement, Notice
 from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render
+from steelyard.report.presented import present
 from steelyard.report.presented.footnotes import Footnote, footnotes
-from steelyard.report.presented.presented import present
 
 
 def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:

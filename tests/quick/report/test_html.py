@@ -8,10 +8,10 @@ from pathlib import Path
 import builders
 import pytest
 
-from steelyard.analysis.judgement.results import Headlines
+from steelyard.analysis.judgement import Headlines
 from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render, write_report
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 CASES = ["two", "scaling", "matrix", "hostile"]
 

@@ -10,7 +10,7 @@ import vl_convert
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Panel, standalone
 from steelyard.report.export import write_images
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 def test_every_chart_becomes_svg_and_png(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import builders
 from steelyard.lab.environment.environment import environment
 from steelyard.report.about.provenance import machine_rows
 from steelyard.report.page.html import render
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 def test_this_machine_is_told_in_rows_with_names_for_people() -> None:

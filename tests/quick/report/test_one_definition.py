@@ -20,7 +20,7 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
 from steelyard.report.export import judgement_json, judgement_schema, to_markdown
 from steelyard.report.page.html import render
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options

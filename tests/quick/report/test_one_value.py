@@ -19,7 +19,7 @@ from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export import judgement_json
 from steelyard.report.page.html import tiles
-from steelyard.report.presented.presented import Presented, present
+from steelyard.report.presented import Presented, present
 from steelyard.report.presented.words import MARKS, WORDS
 from steelyard.report.table import Table
 from steelyard.report.tables import ranking

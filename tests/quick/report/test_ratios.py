@@ -7,7 +7,7 @@ import builders
 import pytest
 
 from steelyard.report.charts.comparisons import ratios
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 @pytest.mark.parametrize("times", [0.002, 60.0])

@@ -14,12 +14,12 @@ from rich.console import Console
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.analysis.judgement import Judgement
+from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.series.read import Series
 from steelyard.report.export import judgement_json
 from steelyard.report.page.html import render
-from steelyard.report.presented.presented import Presented, present
+from steelyard.report.presented import Presented, present
 from steelyard.report.tables import statements
 from steelyard.report.terminal.verdict import print_verdict
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.bundle.series.read import Series
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.report.table import plain_table
 from steelyard.report.tables.server import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress

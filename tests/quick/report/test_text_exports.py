@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.bundle.series.read import Series
 from steelyard.report.export import judgement_json, judgement_schema, to_markdown
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> None:

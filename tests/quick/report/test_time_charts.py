@@ -14,7 +14,7 @@ from steelyard.report.charts.figure import Panel
 from steelyard.report.charts.quantiles import latch_times
 from steelyard.report.charts.shapes import steps
 from steelyard.report.charts.timeline import timeline
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 
 def every_panel() -> list[Panel]:

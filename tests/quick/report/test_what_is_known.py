@@ -12,7 +12,7 @@ from steelyard.bundle.series.read import Series
 from steelyard.report.charts import figures
 from steelyard.report.page.html import render, speaker
 from steelyard.report.page.method import facts_of
-from steelyard.report.presented.presented import Presented, present
+from steelyard.report.presented import Presented, present
 from steelyard.report.table import Cell
 from steelyard.report.tables import ranking
 from steelyard.report.terminal.verdict import print_verdict

@@ -9,10 +9,10 @@ import pytest
 
 from evidence import Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
 from steelyard.report.charts.dispatcher import win_map
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 from steelyard.study.study import Study
 
 CODES = {"table": ["STD", "EXT"], "latency": ["FAST", "SLOW"]}

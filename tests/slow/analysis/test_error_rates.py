@@ -9,7 +9,7 @@ from scipy import stats
 from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.analysis.judgement import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 from steelyard.analysis.validity.stability import stability_notices
 
@@ -44,7 +44,8 @@ def proven(found: list[Comparison]) -> float:
 
 
 def test_random_pairs_without_a_difference_err_in_5_percent():
-    assert 0.03 <= proven(simulated(5, 0.0, seed=11, times=1500)) <= 0.07
+    # below 5: a difference is withheld where the option that scatters more could explain it (method.md)
+    assert 0.02 <= proven(simulated(5, 0.0, seed=11, times=1500)) <= 0.07
 
 
 def test_power_at_5_blocks_is_a_third_for_2_percent_and_nearly_sure_for_5():
@@ -52,8 +53,8 @@ def test_power_at_5_blocks_is_a_third_for_2_percent_and_nearly_sure_for_5():
     assert proven(simulated(5, 0.05, seed=13)) == pytest.approx(0.95, abs=0.05)
 
 
-def test_power_at_10_blocks_is_71_percent_for_2_percent():
-    assert proven(simulated(10, 0.02, seed=14)) == pytest.approx(0.71, abs=0.07)
+def test_power_at_10_blocks_is_63_percent_for_2_percent():
+    assert proven(simulated(10, 0.02, seed=14)) == pytest.approx(0.63, abs=0.07)
 
 
 @pytest.mark.parametrize(("n", "share"), [(5, 0.57), (8, 0.90), (10, 0.97)])

@@ -15,7 +15,7 @@ import pytest
 
 from steelyard.analysis.judgement.latches import ProfileRow
 from steelyard.report.page.html import render
-from steelyard.report.presented.presented import present
+from steelyard.report.presented import present
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.needs("Chromium")
@@ -128,14 +128,12 @@ def profiled() -> str:
     judgement, series, about = builders.two()
     option = judgement.baseline
     stacks = (("main;exec;run", 69.0), ("main;parse_tree;parse", 30.0), ("main;exec;rare", 1.0))
-    columns = {
-        "option": [option] * 3,
-        "role": ["server"] * 3,
-        "stack": [f"thread;{stack}" for stack, _ in stacks],
-        "us_per_txn": [us for _, us in stacks],
-    }
+    rows = [
+        {"option": option, "role": "server", "stack": f"thread;{stack}", "us_per_txn": us}
+        for stack, us in stacks
+    ]
     row = ProfileRow(option, "server", "parse", False, samples=30, share=0.3, us_per_txn=30.0)
-    return render(present(replace(judgement, profile=(row,)), replace(series, stacks=columns), about))
+    return render(present(replace(judgement, profile=(row,)), replace(series, stacks=rows), about))
 
 
 def test_the_theme_is_switched_and_remembered_for_the_page(tmp_path: Path) -> None:

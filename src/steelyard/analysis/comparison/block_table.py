@@ -1,7 +1,5 @@
 """One metric as a table of blocks x options, what comparisons start from; and each option's own level."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.judgement.results import Estimate, Metric
+from steelyard.analysis.judgement import Estimate, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, Ints, half_width
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 Bools = NDArray[np.bool_]
 # by the rule of `compared`, of runs instead of values

@@ -13,8 +13,6 @@ relative to the baseline's mean. Different metrics and points are not corrected 
 the metrics of the verdict (see `intervals`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import block_table, points_of
 from steelyard.analysis.comparison.notices import PairNotices
 from steelyard.analysis.comparison.scatter import Fit, Ints, Scatter, scatter
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric, Notice, Outcome
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 from steelyard.analysis.statistics.distributions import ALPHA
 

@@ -13,8 +13,6 @@ p-values weighted alike. They are adjusted over all effects of a metric (Holm 19
 interval by parametric bootstrap, corrected for its bias (noise looks like variation between options).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
@@ -22,7 +20,7 @@ import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table
 from steelyard.analysis.comparison.scatter import Scatter, scatter
-from steelyard.analysis.judgement.results import Effect, Metric
+from steelyard.analysis.judgement import Effect, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats

@@ -6,15 +6,13 @@ the metric counts for the verdict. At single load points, these are as many chan
 intervals have the level of the study.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import Difference, Pair, PairTests
-from steelyard.analysis.judgement.results import Comparison, Metric
+from steelyard.analysis.judgement import Comparison, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import holm_levels
 

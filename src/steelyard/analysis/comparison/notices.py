@@ -1,11 +1,9 @@
 """Notices of a comparison; each quotes the number that triggered it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from steelyard.analysis.comparison.scatter import Fit
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Metric, Notice
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.quantities import count, p_value, percent

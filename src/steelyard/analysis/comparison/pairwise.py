@@ -7,8 +7,6 @@ The leader is chosen by its own results. Its intervals against all others allow 
 there are others, which holds whichever option is the best (Hsu 1981).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,11 +14,11 @@ from itertools import combinations
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.notices import error_rates
-from steelyard.analysis.judgement.results import Comparison, Metric, Outcome
+from steelyard.analysis.judgement import Comparison, Metric, Outcome
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.particular import GEOMEAN
 from steelyard.analysis.metrics.run_metrics import ERRORS, P99, RunMetrics, foremost
-from steelyard.bundle.evidence.evidence import grouped
+from steelyard.bundle.evidence import grouped
 from steelyard.study.study import Study
 
 _OPPOSITE: dict[Outcome, Outcome] = {"better": "worse", "worse": "better"}

@@ -11,8 +11,6 @@ the root had fewer errors and more power in simulation than the p-value itself).
 Error rates and power of this rule are measured by benches/truth.py.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

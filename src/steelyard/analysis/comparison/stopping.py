@@ -16,8 +16,6 @@ therefore split by levels as by Kalibera & Jones (2013), "Rigorous benchmarking 
 within a deal of connections, deals within a block, blocks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +25,12 @@ import numpy as np
 from steelyard.analysis.comparison.block_table import estimates, points_of
 from steelyard.analysis.comparison.compare import PairTests
 from steelyard.analysis.comparison.pairwise import metrics_that_count
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric, Notice
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Notice
 from steelyard.analysis.judgement.verdict import Levels, Precision
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics, foremost
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, duration, says_nothing, significant
 from steelyard.study.study import Study
 

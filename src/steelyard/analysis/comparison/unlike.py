@@ -2,16 +2,14 @@
 options are the same: by name, a single one of each, or as the user says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.analysis.judgement import Notice
+from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.evidence.queries import renamed
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 

@@ -2,8 +2,6 @@
 option.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ The text of each, with its numbers, is made where they are found. Formats of rec
 own, for what a file does not hold.
 """
 
-from __future__ import annotations
-
 # they may overturn the verdict, the gravest first
 SEVERE = {
     "disturbed": "others used CPU time that the server or the load engine wanted, or a CPU limit withheld it",

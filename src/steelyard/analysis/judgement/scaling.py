@@ -1,7 +1,5 @@
 """An option's throughput over its numbers of clients: load points, fitted models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The answer of a study, in words; what it could tell apart; statements that did other work."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The model's inputs for one latch: what was run, as the study resolves it, and what it cost, as measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _core
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
-from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake, think_ns
 from steelyard.analysis.latches.simulation import Rules, woken_as_measured
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.study.workloads.cache import CacheWorkload
 
 Key = tuple[str, str, int]  # option, latch, clients

@@ -1,7 +1,5 @@
 """The closed loop event by event: constant think times, several gets a lookup, sleepers, few CPUs."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass, replace

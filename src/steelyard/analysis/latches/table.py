@@ -4,15 +4,13 @@ A get misses when it meets a holder, so misses a get are about the utilisation t
 cause: with g gets per transaction the effective hold time at N is m(N) / (g X(N-1)).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow, WhatIf
-from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.latches.model import Network
 from steelyard.analysis.latches.network import (
     at_point,
@@ -24,7 +22,7 @@ from steelyard.analysis.latches.network import (
     rules_of,
 )
 from steelyard.analysis.latches.simulation import Rules, alternatives, expected
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import listed
 
 # a counter that one run lacks is lacking. Work is that of all runs in which latches were watched, in which

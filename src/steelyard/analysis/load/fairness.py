@@ -1,16 +1,14 @@
 """How evenly clients were served, against what chance alone would do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Fairness, Notice
+from steelyard.analysis.judgement import Fairness, Notice
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import percent
 from steelyard.study.workloads.program import ProgramWorkload
 from steelyard.study.workloads.workload import Workload

@@ -1,9 +1,7 @@
 """Rates beside throughput: retries, the transactions that derived workloads count, work in the background."""
 
-from __future__ import annotations
-
-from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.analysis.judgement import Notice
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import change, percent, quantity, significant
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.order_entry import OrderEntryWorkload

@@ -5,15 +5,13 @@ in proportion to throughput, weighted by the scatter between blocks, and absolut
 all points, as published fits of the law have it. The text is made in `scaling_text`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import points_of, values_of
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, Scaling, ScalingPoint
 from steelyard.analysis.load.scaling_text import (
     LEAST_TO_CHOOSE,
@@ -27,7 +25,7 @@ from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, half_width
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
-from steelyard.bundle.evidence.evidence import Evidence, Topology
+from steelyard.bundle.evidence import Evidence, Topology
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
 _CLIENTS = PointUnit("client", "clients")

@@ -4,14 +4,12 @@ Below a difference of 2 in AICc models cannot be distinguished. A peak beyond th
 extrapolation: it is given only with a closed interval.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
-from steelyard.bundle.evidence.evidence import Topology
+from steelyard.bundle.evidence import Topology
 from steelyard.quantities import p_value, percent, significant
 
 LEAST_TO_FIT, LEAST_TO_CHOOSE = 4, 6

@@ -10,20 +10,18 @@ discovery rate at 5 % (Benjamini & Hochberg 1995). The intervals are those that 
 Yekutieli 2005), and an interval excludes 1 exactly where one was found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.analysis.comparison.block_table import estimates, points_of
 from steelyard.analysis.comparison.compare import PairTests
-from steelyard.analysis.judgement.results import Comparison, Metric, QueryRow, StatementLatency
+from steelyard.analysis.judgement import Comparison, Metric, QueryRow, StatementLatency
 from steelyard.analysis.metrics.measured import aligned
 from steelyard.analysis.metrics.particular import time_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 _WHOLE = "transaction"
 

@@ -1,12 +1,10 @@
 """Run metrics of a simulated machine, counted by the simulation for the group of threads that is weighed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from steelyard.analysis.judgement.results import Metric, Notice
+from steelyard.analysis.judgement import Metric, Notice
 from steelyard.analysis.metrics.measured import Measured, Source, costs
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, significant, span_of
 from steelyard.study.workloads.threads import ThreadsWorkload
 

@@ -3,17 +3,15 @@
 What a transaction costs: each cost that a monitor declares, and the counter that it comes from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Better, Metric
+from steelyard.analysis.judgement import Better, Metric
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.declared_metrics import COST_KINDS, SERVER_CPU_COST, Cost, CostKind, Declared, DeclaredMetric
 
 

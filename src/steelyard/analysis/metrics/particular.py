@@ -6,13 +6,11 @@ time of a round is the time until all of them are answered. An emulated guest me
 the time that its clock makes of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
-from steelyard.analysis.judgement.results import Metric, Notice
+from steelyard.analysis.judgement import Metric, Notice
 from steelyard.analysis.metrics.measured import Measured, by_column, time_cost
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.study.workloads.queries import QueriesWorkload
 
 GEOMEAN = Metric("query_geomean_ms", "geometric mean of query times", "ms", "lower")

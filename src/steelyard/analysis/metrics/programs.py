@@ -12,15 +12,13 @@ time are latencies, unless the file had each transaction. Where no work was coun
 stands for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.analysis.judgement.results import Better, Metric
+from steelyard.analysis.judgement import Better, Metric
 from steelyard.analysis.metrics.measured import Measured, by_column
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import time_unit_ns
 from steelyard.study.workloads.program import ProgramWorkload, lower_is_better
 from steelyard.study.workloads.published import PublishedWorkload, RecordedFigure

@@ -4,8 +4,6 @@ Everything here is derived from counters: a rate over the measure phase divided 
 second. Nothing is averaged over runs: the run is the unit of all that follows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.analysis.metrics.dispatcher import simulated_metrics
 from steelyard.analysis.metrics.measured import (
     SERVER_CPU,
@@ -38,7 +36,7 @@ from steelyard.analysis.metrics.particular import (
 from steelyard.analysis.metrics.programs import SCORE, program_metrics, recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
 from steelyard.analysis.statistics.distributions import Floats, Ints
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.study.host_settings import cpus_by_role
 from steelyard.study.study import Study
 from steelyard.study.workloads.transactions import DrivenWorkload

@@ -7,11 +7,9 @@ the processes' bytes per transaction are more than twice those of all disks, or 
 is more: the log is what the server itself wrote. Not checked: without any disk, on a network filesystem.
 """
 
-from __future__ import annotations
-
-from steelyard.analysis.judgement.results import Metric, Notice
+from steelyard.analysis.judgement import Metric, Notice
 from steelyard.analysis.metrics.measured import Source, as_rows, sources
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, quantity
 
 _FACTOR_MAX = 2.0

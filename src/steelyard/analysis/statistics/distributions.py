@@ -1,7 +1,5 @@
 """Tail areas and critical values. scipy is imported inside: it takes 0.7 s."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

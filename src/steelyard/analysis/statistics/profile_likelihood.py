@@ -11,8 +11,6 @@ parameters were taken from few points), so that no table of a plain series appli
 put to normal errors (Durbin & Watson 1950; Monte Carlo).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

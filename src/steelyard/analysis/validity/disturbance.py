@@ -3,14 +3,12 @@
 The rule is that of the lab (run_tables/disturbance.py), whatever plan.disturbed said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.analysis.judgement import Notice
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, quantity, ranges, span_of
 from steelyard.run_tables.disturbance import DISTURBED_SHARE, ROLES, Disturbance, cpu_use, disturbance
 from steelyard.study.host_settings import cpus_by_role

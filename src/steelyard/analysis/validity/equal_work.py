@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Notice
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Notice
 from steelyard.analysis.judgement.verdict import Difference, How
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 

@@ -1,15 +1,13 @@
 """What fills, and what is not released: looked for in every gauge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.analysis.judgement import Notice
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.declared_metrics import DeclaredMetric
 from steelyard.quantities import percent, quantity, span_of
 

@@ -5,17 +5,15 @@ virtual machines that costs about 10 us, which is part of latency and of CPU per
 (docs/performance.md).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.metrics.run_metrics import ENGINE_AT_LIMIT, ENGINE_SHARE, RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, t_two_sided
 from steelyard.analysis.validity.stability import merged
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import change, p_value, percent, quantity, significant, span_of
 from steelyard.study.workloads.arrival import ClientWorkload
 

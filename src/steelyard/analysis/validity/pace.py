@@ -6,16 +6,14 @@ page (full-page images after a checkpoint, checkpoints, background work) is then
 and a statement waits for a CPU as long as the others let it: both reflect the pace, not only the option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Comparison, Metric, Notice
+from steelyard.analysis.judgement import Comparison, Metric, Notice
 from steelyard.analysis.metrics.measured import sources
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import change, listed, percent
 from steelyard.study.factors import settings_of
 

@@ -4,14 +4,12 @@ A figure is wrong where it differs by more than one unit of the last place that 
 Such slips are mostly a wrong row: where the figure is that of another point, the notice names it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.judgement.latches import LatchRow
-from steelyard.analysis.judgement.results import Notice
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import listed, significant
 from steelyard.study.workloads.workload import Workload
 

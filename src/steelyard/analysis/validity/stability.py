@@ -3,8 +3,6 @@
 Drift within runs is judged with the run as the unit, drift over the study with the block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.block_table import block_table
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, RunMetrics
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import Floats
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import change as as_change
 from steelyard.quantities import p_value, percent, span_of
 

@@ -4,16 +4,14 @@ turn, or on the turn before.
 The block is the unit. A difference is reported from 1 % on: below it no action follows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.statistics import distributions
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import change, percent, span_of
 
 _SIGNIFICANT = 0.01

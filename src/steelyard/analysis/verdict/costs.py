@@ -5,8 +5,6 @@ compare has the interval and the result that it has there. A cost is material wh
 the smallest effect of its kind and, for times, by a share of the baseline's server CPU.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ import numpy as np
 from steelyard.analysis.comparison.compare import Difference
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import CostDifference, Metric, Outcome
+from steelyard.analysis.judgement import CostDifference, Metric, Outcome
 from steelyard.analysis.metrics.dispatcher import COSTS as SIMULATED
 from steelyard.analysis.metrics.dispatcher import LONGEST_WAIT
 from steelyard.analysis.metrics.measured import SERVER_CPU

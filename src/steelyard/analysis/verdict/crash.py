@@ -2,8 +2,6 @@
 winner loses in a crash, by settings that trade durability for speed (manuals of the servers).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +10,7 @@ import numpy as np
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.validity.pace import logs_of
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, quantity
 from steelyard.study.study import Option
 

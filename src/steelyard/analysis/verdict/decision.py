@@ -1,7 +1,5 @@
 """What a verdict decides, and the words of an answer, before both are put together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

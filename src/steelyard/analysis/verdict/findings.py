@@ -4,14 +4,12 @@ Reasons state what was counted and no more: which costs differ, by how much, how
 that is proven, material and large enough.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Effect, Outcome, WinMapCell
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Effect, Outcome, WinMapCell
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
@@ -20,7 +18,7 @@ from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.validity.pace import logs_of, unlike_pace
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.analysis.verdict.decision import capitalised
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, decrease, percent, significant
 from steelyard.study.plan import differences
 

@@ -1,7 +1,5 @@
 """The verdict on options: which one wins, by how much, how sure; or that none does, and what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from steelyard.analysis.comparison.pairwise import PairResult

@@ -1,16 +1,14 @@
 """What is known of one pair of options, in words; and by number of clients, where an average hides it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import groupby
 
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric
 from steelyard.analysis.verdict.decision import capitalised
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, decrease, duration, listed, percent, says_nothing, significant
 
 _MOST_BLOCKS = 100

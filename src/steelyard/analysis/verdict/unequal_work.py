@@ -1,7 +1,5 @@
 """The words where options did not do the same work: none of them wins."""
 
-from __future__ import annotations
-
 import re
 
 from steelyard.analysis.judgement.verdict import Difference

@@ -1,11 +1,9 @@
 """The verdict of a study: its question is chosen by subject and workload, decided once, then put in words."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, estimates, points_of
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS
+from steelyard.analysis.judgement import FEWEST_BLOCKS
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P50, THROUGHPUT, foremost

@@ -5,8 +5,6 @@ bursts and sleeps, so the log ratios of the blocks are paired; intervals are Stu
 itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,12 +12,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, points_of
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, WinMapCell
+from steelyard.analysis.judgement import FEWEST_BLOCKS, WinMapCell
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.analysis.statistics.distributions import half_width
 from steelyard.analysis.verdict.decision import Decision, Words
 from steelyard.analysis.verdict.findings import Findings
-from steelyard.bundle.evidence.evidence import Evidence, grouped
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
 

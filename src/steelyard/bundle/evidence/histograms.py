@@ -1,14 +1,12 @@
 """Histograms of a bundle's tables, decoded by SQL. file: its place, for the error of a damaged one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
 from steelyard import _core
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 
 def add_functions(connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,8 +11,6 @@ repeated, which count (used) where the repetition was disturbed more. Tables wit
 are as in run_tables/schema.toml, of the runs that count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import duckdb

@@ -2,8 +2,6 @@
 threads.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +10,7 @@ import numpy as np
 
 from steelyard.bundle.evidence.histograms import merged, quantiles, summary
 from steelyard.bundle.reader import Bundle
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 _MONITOR_COST = """
     with readings as (

@@ -1,7 +1,5 @@
 """The queries behind the series, over the views of the analysis and the tables of the bundle."""
 
-from __future__ import annotations
-
 from steelyard.bundle.evidence.histograms import file_in
 
 # a time line cannot show more points

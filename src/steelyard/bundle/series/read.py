@@ -1,12 +1,10 @@
 """The series that charts draw: those that a bundle's workload and its clock permit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.bundle.evidence.evidence import counts_instructions
+from steelyard.bundle.evidence import counts_instructions
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import queries
 from steelyard.declared_metrics import DeclaredMetric

@@ -1,14 +1,12 @@
 """JSON files with a checksum of their content: it detects changed values and ignores the layout."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 Json = dict[str, Any]
 _KEY = "checksum"

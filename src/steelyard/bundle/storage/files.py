@@ -1,7 +1,5 @@
 """Files that are written atomically, under names that are valid in any file system; folders held open."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 _LONGEST_NAME = 100
 # characters that every file system accepts and no shell, archive or browser interprets

@@ -2,8 +2,6 @@
 far as the code needs it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from steelyard.bundle.storage.checksum import Json, proven, read_bytes, read_object
 from steelyard.declared_metrics import DeclaredMetric
+from steelyard.errors import InputError
 from steelyard.run_tables.schema import FORMAT_VERSION
-from steelyard.study.errors import InputError
 
 _WHICH = "give the folder that `steelyard run` printed"
 _LOST = "take this file from a copy of the bundle: the results cannot be read without it"

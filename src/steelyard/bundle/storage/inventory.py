@@ -4,8 +4,6 @@ Options are compared within a block, so a block without one of its runs does not
 without gaps: a missing number was a run of the previous or the next block.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from steelyard.bundle.storage.checksum import read_sealed
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 RUN_FILE = "run.json"
 

@@ -1,15 +1,13 @@
 """Copies of the files that a study names: a bundle is complete without the originals."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.bundle.evidence.evidence import Facts
-from steelyard.study.errors import InputError
+from steelyard.bundle.evidence import Facts
+from steelyard.errors import InputError
 from steelyard.study.files import StudyFiles
 
 # of a larger file the checksum alone

@@ -1,7 +1,5 @@
 """The tables of a bundle in DuckDB: a view each, over the files of the readable runs."""
 
-from __future__ import annotations
-
 import weakref
 from itertools import zip_longest
 from typing import Any
@@ -11,8 +9,8 @@ import duckdb
 from steelyard.bundle.evidence.histograms import add_functions, file_of, quantiles, summary
 from steelyard.bundle.storage.files import Place
 from steelyard.bundle.storage.inventory import Inventory
+from steelyard.errors import InputError
 from steelyard.run_tables.schema import PERCENTILES, QUANTILES, TABLES, Table
-from steelyard.study.errors import InputError
 
 DAMAGED = "damaged"
 _TAKE = "take the file from a copy of the bundle"

@@ -3,8 +3,6 @@
 MariaDB writes whole seconds, once for all lines of a second. https://mariadb.com/kb/en/general-query-log/
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -12,7 +10,7 @@ from pathlib import Path
 
 from steelyard.captures.entry import OTHERS, PARTS, WHOLE_SECONDS, Clock, Entry, Records
 from steelyard.captures.tokens import Dialect
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 NAME = "general log of MariaDB"
 DIALECT: Dialect = "mysql"

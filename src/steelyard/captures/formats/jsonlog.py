@@ -3,8 +3,6 @@
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 from steelyard.captures.entry import INCOMPLETE, Entry, Records
 from steelyard.captures.formats.postgres_messages import Line, Statements
 from steelyard.captures.tokens import Dialect
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 NAME = "PostgreSQL jsonlog"
 DIALECT: Dialect = "postgresql"

@@ -1,7 +1,5 @@
 """A capture that `steelyard capture-load` has written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

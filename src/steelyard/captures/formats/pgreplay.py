@@ -4,8 +4,6 @@ Time (seconds and us, 4 bytes each), session (8), type (1), what the type has, a
 https://github.com/laurenz/pgreplay, replayfile.c
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +12,7 @@ from typing import BinaryIO
 
 from steelyard.captures.entry import INCOMPLETE, NO_VALUES, OTHERS, PARTS, Entry, Records
 from steelyard.captures.tokens import Dialect
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 NAME = "pgreplay's replay file"
 DIALECT: Dialect = "postgresql"

@@ -5,8 +5,6 @@ ended); a duration of its own line belongs to the statement before it in the ses
 https://www.postgresql.org/docs/current/runtime-config-logging.html
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The formats. A new one is one file and its line here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import cast
@@ -9,7 +7,7 @@ from typing import cast
 from steelyard.captures.entry import Format
 from steelyard.captures.formats import csvlog, general_log, jsonlog, pgreplay, slow_log
 from steelyard.captures.formats.own import OwnFormat
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 FORMATS = cast(
     "tuple[Format, ...]",

@@ -3,8 +3,6 @@
 A statement began at its timestamp, in whole seconds. https://mariadb.com/kb/en/slow-query-log-overview/
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +19,7 @@ from steelyard.captures.entry import (
     Records,
 )
 from steelyard.captures.tokens import Dialect
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 NAME = "slow log of MariaDB"
 DIALECT: Dialect = "mysql"

@@ -3,8 +3,6 @@
 Method and sources: crates/dispatch/src/calibrate.rs, docs/explanation/dispatcher.md.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ kernel's interface has two versions. Both may be mounted, each with its own cont
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst, scheduler/sched-bwc.rst.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Policy, nice, slice and CPUs are inherited by threads and children started later, and end with them.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

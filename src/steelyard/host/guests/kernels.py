@@ -1,7 +1,5 @@
 """Kernels for guests: unpacked from a distribution's packages into a cache, never installed."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import os
@@ -14,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.user_cache import cache_folder, closed
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")

@@ -5,8 +5,6 @@ caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock time
 would describe the host.
 """
 
-from __future__ import annotations
-
 import os
 import selectors
 import shutil
@@ -17,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from steelyard.errors import InputError
 from steelyard.host.guests.kernels import FACT, PROBE
 from steelyard.host.processes.process_mark import with_mark
-from steelyard.study.errors import InputError
 
 Acceleration = Literal["kvm", "tcg"]
 

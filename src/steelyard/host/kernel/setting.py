@@ -1,7 +1,5 @@
 """Kernel setting files, each with one value of the machine: read, write, lock, put back."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

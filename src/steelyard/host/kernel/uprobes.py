@@ -3,8 +3,6 @@
 `uprobe_events` of tracefs, one probe per line: `p:group/name /path/of/program:0x1234 ...`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import time

@@ -4,8 +4,6 @@ A thread that restricts itself passes the restriction on to every process that i
 started by a thread of their own (https://docs.kernel.org/userspace-api/landlock.html).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar

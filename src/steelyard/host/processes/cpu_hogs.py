@@ -3,8 +3,6 @@
 A hog's loop fits into the smallest cache: it takes CPU time from the server, not cache or memory.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A total time limit for any wait that may never end; the limit of open files."""
 
-from __future__ import annotations
-
 import logging
 import resource
 import threading

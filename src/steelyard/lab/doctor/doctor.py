@@ -1,7 +1,5 @@
 """Checks the permissions of this user and the noise of this machine: findings with remedies."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

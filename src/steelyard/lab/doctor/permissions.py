@@ -1,7 +1,5 @@
 """The kernel's permissions for this user: sources of measurements, descriptors, capabilities."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -4,8 +4,6 @@ The seed of a run is that of its block: within a block every option has the same
 blocks differ as runs of a real machine do.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

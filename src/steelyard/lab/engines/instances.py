@@ -4,8 +4,6 @@ Each instance has its CPUs, its process group and its output files before it sta
 process, which has no other children.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

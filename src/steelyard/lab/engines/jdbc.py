@@ -1,14 +1,12 @@
 """The load engine for JDBC drivers: Java takes this process's place, and the lab's pipes with it."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
 from typing import Any
 
+from steelyard.errors import InputError
 from steelyard.lab.engines.registry import LoadFailed
-from steelyard.study.errors import InputError
 from steelyard.subjects.drivers.connection import command, with_own_programs, with_pieces
 
 

@@ -1,7 +1,5 @@
 """The load engine's plan for one run, from the study, the option and the subject's load."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ the lines after it; it writes phases, ticks and finally the result as lines of J
 It writes at least one line per second, `alive` if nothing else, so that a hanging engine is killed.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -4,8 +4,6 @@ It runs in a child process of the lab, so that the monitors find the instances a
 An instance that fails, hangs, or prints no score fails the run, with the end of its output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

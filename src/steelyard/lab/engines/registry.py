@@ -1,7 +1,5 @@
 """The lab's engines by name, with the tables and facts in the result of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

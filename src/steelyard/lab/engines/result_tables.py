@@ -1,7 +1,5 @@
 """From an engine's result to the tables of a run: times from its origin, samples, notices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """The environment of a run: the machine, and the version of Steelyard."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """The machine's CPUs, kernel and limits, from /proc and /sys."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_plus
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.passwords import WORD, in_environment, is_secret, parts, variables
 from steelyard.study.study import Study
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import InputError
 from steelyard.lab.environment.machine import kernel_facts, mitigation_facts, read_text
-from steelyard.study.errors import InputError
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options

@@ -5,8 +5,6 @@ before they change, with all settings that the kernel couples with them: so they
 lab is killed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Scheduling and control groups are tried on a child process. A file is opened for
 value counts only in a run.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess
@@ -17,13 +15,13 @@ from functools import cache, partial
 from pathlib import Path
 from uuid import uuid4
 
+from steelyard.errors import InputError
 from steelyard.host.cpus.control_group import ControlGroup
 from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of, shown
 from steelyard.host.finding import privileged
 from steelyard.host.kernel.setting import value_of
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.environment.machine import virtualization_facts
-from steelyard.study.errors import InputError
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.kernel_files import without_effect
 from steelyard.study.key_types import Settings

@@ -6,8 +6,6 @@ semaphore, for the leader of a group commit, are left out. Gets are counted in a
 related to the transactions of that phase.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

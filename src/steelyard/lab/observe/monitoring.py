@@ -3,8 +3,6 @@
 A monitor waits for its source, which may never answer: then the reading thread is abandoned.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

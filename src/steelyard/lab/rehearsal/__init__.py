@@ -5,14 +5,13 @@ distinct server; `statements` sends every statement in every way that an option 
 and machine whether they admit the clients; `findings` keeps what was found.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE, refused_probes
 from steelyard.lab.engines.plan import LIFE_PER_PRIMING
@@ -28,7 +27,6 @@ from steelyard.lab.run_parts import refuse_inconsistent, root_processes, target_
 from steelyard.monitors import MONITORS, Reader, Target
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.quantities import significant
-from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting
 from steelyard.study.host_settings import host_settings
 from steelyard.study.plan import baseline

@@ -1,15 +1,13 @@
 """What a rehearsal has found: the table `rehearsal`, refusals, and what it did not try."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.errors import InputError
 from steelyard.quantities import count
 from steelyard.run_tables.rows import Columns
-from steelyard.study.errors import InputError
 from steelyard.study.study import Option
 
 Row = Mapping[str, Any]

@@ -1,7 +1,5 @@
 """Whether the options do the same work: the trial of each against the baseline's, draw by draw."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set

@@ -3,8 +3,6 @@
 The load engine sends them: texts, values and the way to send them are those of the load.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,13 +11,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_plan, names_of
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import DRAWS_S, asking, numbered, parted
 from steelyard.sql_text import commands_of
-from steelyard.study.errors import InputError
 from steelyard.study.factors import level_of_statement
 from steelyard.study.study import Option, Slot
 from steelyard.study.workloads.replay import ReplayWorkload

@@ -1,7 +1,5 @@
 """Runs one block in turns: servers and engines of all options are up, one of them at a time is under load."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One option of a block in turns: its engine, which obeys commands, and its monitors."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ Counters thus grow by what this option used, gauges are those of its turns, and 
 are per second of its own time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ cancels. Two sets of connections to one server differ for as long as they live, 
 averages that out: each deal gives every option new connections.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

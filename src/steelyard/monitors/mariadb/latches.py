@@ -6,8 +6,6 @@ diagnostic study. Gets are all acquisitions, and the time of a get counts with a
 misses nor sleeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -4,8 +4,6 @@ Behind a pooler the session belongs to others as well: settings end with the tra
 no statement stays prepared.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import psycopg

@@ -1,7 +1,5 @@
 """PostgreSQL's counters by view and version: selects that are joined into one query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _NEWEST = 10_000

@@ -5,8 +5,6 @@ a phase is exact to one second of work at each edge. Prepared statements and bac
 in their own session only: they are left out.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

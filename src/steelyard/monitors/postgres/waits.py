@@ -1,7 +1,5 @@
 """Wait events of PostgreSQL's clients, sampled from its activity view ten times per second."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

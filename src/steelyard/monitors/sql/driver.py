@@ -3,8 +3,6 @@
 It reads requests as lines of JSON and answers each with one line; it ends when its input ends.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """A monitor by SQL: runs its query at each reading, and makes samples of counters and gauges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

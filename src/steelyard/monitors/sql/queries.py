@@ -1,7 +1,5 @@
 """The queries of a study's monitors by SQL: those of its file, and the sets in the folder `sets`."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib import resources
@@ -10,8 +8,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
+from steelyard.errors import InputError, nearest
 from steelyard.monitors import MONITORS, declared
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.monitors import SqlMonitor
 from steelyard.study.study import Study
 

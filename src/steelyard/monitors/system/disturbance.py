@@ -4,8 +4,6 @@ How much CPU time the others took in all follows from the monitors `host` and `p
 this one says who they are. What a process used between its last reading and its end is not in its figure.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The whole machine: CPU by core and mode, memory, disks, network, pressure stalls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path

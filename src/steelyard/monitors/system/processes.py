@@ -1,7 +1,5 @@
 """Processes and threads by role: CPU, switches, run-queue wait, memory, I/O of whole trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading /proc repeatedly: descriptors are kept open, because opening costs more than reading."""
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import Mapping

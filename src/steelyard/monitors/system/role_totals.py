@@ -1,7 +1,5 @@
 """The total usage of all processes of one role: sums that never fall."""
 
-from __future__ import annotations
-
 from steelyard.monitors.system.task import CPU, SYSTEM, USER, Process, added, nothing
 
 

@@ -1,7 +1,5 @@
 """The usage of one process and its threads since their birth, from /proc."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,17 +1,15 @@
 """How a bundle was measured, as text by name: plan, machine, kernels, server, engine, monitors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from steelyard import quantities as fmt
-from steelyard.bundle.evidence.evidence import Facts, grouped
+from steelyard.bundle.evidence import Facts, grouped
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.facts import run_facts
+from steelyard.errors import shown
 from steelyard.quantities import duration, quantity
-from steelyard.report.about.about import About, FactorFacts, Phases
-from steelyard.study.errors import shown
+from steelyard.report.about import About, FactorFacts, Phases
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import differences
 from steelyard.study.study import Factor, Study

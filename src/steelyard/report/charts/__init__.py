@@ -4,8 +4,6 @@ A chart is a function, `chart(presented) -> Figure | None` (None: there is no ev
 in CHARTS. Its numbers come from a Table, of which the shapes draw columns.
 """
 
-from __future__ import annotations
-
 from steelyard.report.charts import gauges
 from steelyard.report.charts.causes import costs, effects
 from steelyard.report.charts.comparisons import queries, query_times, ratios
@@ -19,7 +17,7 @@ from steelyard.report.charts.scaling import scaling
 from steelyard.report.charts.timeline import timeline
 from steelyard.report.charts.waits import locks, scheduling
 from steelyard.report.charts.work import clients, sql_counters, statements
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 
 CHARTS = (
     ratios,

@@ -1,13 +1,11 @@
 """Why: which part of a transaction's cost differs, and which factor matters."""
 
-from __future__ import annotations
-
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Effect
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Effect
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import cut_note, nominal, quantitative, scaled
 from steelyard.report.charts.shapes import bars, intervals
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Cell, Column, Row, Table
 

@@ -1,17 +1,15 @@
 """Ratios to the baseline with their intervals, over all and query by query; how long each query takes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Comparison, Judgement, Metric
+from steelyard.analysis.judgement import Comparison, Judgement, Metric
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import cut_note, nominal, scaled, shape
 from steelyard.report.charts.shapes import intervals
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.presented.words import MARKS, WORDS, heading
 from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of
 

@@ -1,13 +1,11 @@
 """Simulated machines: time at each priority, the life of chosen threads, where one table wins."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import WinMapCell
+from steelyard.analysis.judgement import WinMapCell
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
     SCALE,
@@ -21,7 +19,7 @@ from steelyard.report.charts.marks import (
     zoomable,
 )
 from steelyard.report.charts.shapes import lines, told
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, plain_table, ratio_of
 
 _BANDS = 10  # priorities per row of the table

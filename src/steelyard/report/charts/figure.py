@@ -3,8 +3,6 @@
 The palette is Okabe and Ito's (2008).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast

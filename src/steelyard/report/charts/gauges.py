@@ -1,7 +1,5 @@
 """Gauges over time, one figure per group: what fills, what is not released, what waits for a CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +21,7 @@ from steelyard.report.charts.marks import (
     zoomable,
 )
 from steelyard.report.charts.shapes import DOTS_MAX, stepped, steps, told
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, plain_table
 
 _HEAD = ("option", "gauge", "at the start", "highest", "at the end", "limit")

@@ -1,12 +1,10 @@
 """Latches as counters saw them: tables, misses, sleeps and hand-overs; and those of a live server."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.about.about import About
+from steelyard.analysis.judgement import Judgement
+from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import (
     colour,
@@ -17,7 +15,7 @@ from steelyard.report.charts.marks import (
     shape,
 )
 from steelyard.report.charts.shapes import intervals, lines
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
 
 _ALWAYS = 6  # the counters of the published table are shown even where they are not available

@@ -2,15 +2,13 @@
 options.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from steelyard.report.charts.figure import DASHES, SHAPES, Panel, Spec
-from steelyard.report.presented.presented import Palette
+from steelyard.report.presented import Palette
 from steelyard.report.table import Cell, Row, cell_of
 
 # an axis that a reader can zoom: its ends are signals of the picture, which the page's script sets

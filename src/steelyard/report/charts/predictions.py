@@ -1,18 +1,16 @@
 """What the model expects of the measured hold times, beside what was measured; and of other settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement import Judgement
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
-from steelyard.analysis.judgement.results import Judgement
-from steelyard.report.about.about import About
+from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import domain_of, layer, plain_axis, quantitative
 from steelyard.report.charts.shapes import lines
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, halved, percent, plain_table
 
 _GETS = "gets_per_s", "predicted_gets_per_s"

@@ -14,7 +14,7 @@ from steelyard.bundle.series.read import Series
 from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
 from steelyard.report.charts.marks import FROM, SCALE, TO, layer, nominal, quantitative, view, zoomable
 from steelyard.report.charts.waits import beside, keyed, longest, time_us
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.table import Column, Row, Table, difference, percent, plain_table, whole
 
 _FUNCTIONS_MAX = 16

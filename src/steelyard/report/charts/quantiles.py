@@ -1,7 +1,5 @@
 """Times from the median to the rarest: of transactions, and of holds of a latch and waits for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +7,7 @@ from steelyard.bundle.series.read import Rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import dash, quantitative, scaled
 from steelyard.report.charts.shapes import lines
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, plain_table
 
 # the axis counts one transaction in n: 2 is the median, 100 the 99th percentile

@@ -1,19 +1,17 @@
 """What more clients bring: throughput, % of linear, CPU per transaction and p99; and the fitted models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import cycle, pairwise
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement, Metric
+from steelyard.analysis.judgement import Judgement, Metric
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
 from steelyard.report.charts.figure import DASHES, Figure, Panel, Spec
 from steelyard.report.charts.marks import cut_note, layer, nominal, plain_axis, quantitative, scaled, shape
 from steelyard.report.charts.shapes import lines
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Cell, Column, Table, plain_table
 

@@ -2,8 +2,6 @@
 that a sample is the mean of.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -22,7 +20,7 @@ from steelyard.report.charts.marks import (
     quantitative,
     view,
 )
-from steelyard.report.presented.presented import Palette
+from steelyard.report.presented import Palette
 from steelyard.report.table import Cell, Table, cell_of, text_of
 
 _OWN_LINE: Spec = {"strokeWidth": 2.5, "strokeCap": "round"}

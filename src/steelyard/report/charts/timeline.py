@@ -1,7 +1,5 @@
 """Throughput and CPU over the whole study: every run after the other, as they were executed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +22,7 @@ from steelyard.report.charts.marks import (
     zoomable,
 )
 from steelyard.report.charts.shapes import DOTS_MAX, stepped, steps, told
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Table
 
 _ROWS_MAX = 4000

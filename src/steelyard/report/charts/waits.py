@@ -1,7 +1,5 @@
 """Waits in the kernel: the lock table, laid out as lockmeter does; how the scheduler treated each role."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement.latches import LockRow
 from steelyard.analysis.kernel import FOREIGN, TOTAL
 from steelyard.report.charts.figure import Figure, of_tables
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.table import Column, Row, Table, difference, table_of, whole
 
 _Keyed = Mapping[str, Mapping[Any, Row]]

@@ -1,11 +1,9 @@
 """What was done: by statement, by client, and by the study's own counters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
-from steelyard.report.about.about import About
+from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables, slug
 from steelyard.report.charts.marks import (
     colour,
@@ -18,7 +16,7 @@ from steelyard.report.charts.marks import (
     view,
 )
 from steelyard.report.charts.shapes import bars, rule, told
-from steelyard.report.presented.presented import Palette, Presented
+from steelyard.report.presented import Palette, Presented
 from steelyard.report.presented.words import work_at_a_point
 from steelyard.report.table import Cell, Column, Row, Table, table_of
 

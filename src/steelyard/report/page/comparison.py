@@ -1,7 +1,5 @@
 """The page of `steelyard compare`: one file, no network, the look of a report."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +9,7 @@ from pathlib import Path
 from steelyard import __version__
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.page.html import environment
 from steelyard.report.presented.words import WORDS, heading

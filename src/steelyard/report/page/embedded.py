@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts.figure import DASHES, Figure, config, svg
-from steelyard.report.presented.presented import Palette
+from steelyard.report.presented import Palette
 from steelyard.user_cache import cache_folder, closed
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """report.html: one file, no network. The answer first, then the picture, the table, the method."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import takewhile
@@ -9,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import hues, uniquely_named
 from steelyard.report.page.embedded import key_of, specifications, stills, vega_script
 from steelyard.report.page.method import facts_of
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.tables import ranking
@@ -27,7 +25,7 @@ _OPEN_MAX = 8  # rows of a table that are open at once
 
 Option = tuple[Row, tuple[str, ...]]
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    pass
 
 _CHIPS = {
     "winner": "✓ winner",

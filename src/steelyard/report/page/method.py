@@ -1,13 +1,11 @@
 """How it was measured, as groups of named facts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.facts import MonitorCost
-from steelyard.report.about.about import About, Phases
-from steelyard.report.presented.presented import Presented
+from steelyard.report.about import About, Phases
+from steelyard.report.presented import Presented
 
 # share of the variance between blocks from which longer blocks hardly help
 _MOSTLY = 0.5

@@ -1,1 +1,194 @@
-"""What every way of showing needs: the ranking, footnotes, the series to draw."""
+"""A judgement made ready to show, once: terminal, page, Markdown, JSON and images all take this noun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.judgement import Comparison, Effect, Headlines, Judgement, Metric
+from steelyard.analysis.judgement.scaling import Scaling
+from steelyard.bundle.series.read import Series
+from steelyard.report.about import About
+from steelyard.report.presented.footnotes import Footnote, footnotes
+from steelyard.report.presented.ranking import Row, of_metric, ranked
+from steelyard.report.presented.words import marks_mean
+
+_FACTORS_FIRST = 12  # options: with more of them, the chart that answers is the one of the factors
+COLOURS_MAX = 8
+
+
+@dataclass(frozen=True)
+class Presented:
+    """What every way of showing takes.
+
+    ranking: one row per option, the best first. comparisons: by metric, over all load points, in the
+    order of the ranking. leading: the option that the report explains: the winner, or the best other where
+    the baseline wins. overlays: scaling of other bundles, by name, to be drawn behind this one's.
+    """
+
+    judgement: Judgement
+    series: Series
+    about: About
+    ranking: tuple[Row, ...]
+    comparisons: Mapping[str, Sequence[Comparison]]
+    footnotes: Sequence[Footnote]
+    palette: Palette
+    leading: str | None
+    overlays: Sequence[tuple[str, Sequence[Scaling]]]
+
+    @property
+    def headlines(self) -> Headlines:
+        """The metrics that every report shows, by role."""
+        return self.judgement.headlines
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a baseline to speak of: more than one option."""
+        return len(self.ranking) > 1
+
+    @property
+    def judged(self) -> list[Metric]:
+        """Those that get a chart of ratios: work done, CPU, p99; the foremost of them first."""
+        roles = self.headlines
+        return [m for m in dict.fromkeys((roles.foremost, roles.work, roles.cpu, roles.p99)) if m]
+
+    @property
+    def cost_of(self) -> str:
+        """One of what costs are counted for: a transaction, a lookup, a round."""
+        cpu = self.headlines.cpu
+        return (cpu.work if cpu else "") or "transaction"
+
+    @property
+    def factors_first(self) -> bool:
+        """Whether the effects of factors are shown before the options' ratios."""
+        return len(self.ranking) > _FACTORS_FIRST
+
+    @property
+    def blocks(self) -> list[int]:
+        """Numbers of blocks behind the estimates of the work done, each once, ascending."""
+        return sorted({row.work.blocks for row in self.ranking if row.work})
+
+    @property
+    def summary(self) -> str:
+        """How the figures of options are summarised over runs: what stands before their intervals."""
+        return f"geometric means{self.about.over(' over ')}"
+
+    @property
+    def legend(self) -> str:
+        """What the marks of rows mean, and of which metric, since a row may win one and lose another.
+
+        '' where nothing is compared.
+        """
+        foremost = self.headlines.foremost
+        return f"{foremost.title}: {self.marks_mean}" if foremost and self.marks_mean else self.marks_mean
+
+    @property
+    def marks_mean(self) -> str:
+        """What the marks of rows mean; '' where nothing is compared."""
+        other = "! other work than the baseline: figures of time do not compare"
+        marks = marks_mean(row.comparison for row in self.ranking if row.comparison)
+        return f"{other}; {marks}" if any(row.other_work for row in self.ranking) else marks
+
+    @property
+    def order(self) -> str:
+        """The order of the rows: `from the fastest to the slowest`; '' where they have no figures."""
+        if self.headlines.foremost is None:
+            return ""
+        if latency := self.headlines.latency:
+            return f"from the lowest {latency.title} to the highest"
+        return "from the fastest to the slowest"
+
+    @property
+    def resolution(self) -> str:
+        """What the study could tell apart, or why that is not known; '' where nothing is compared."""
+        precision, foremost = self.judgement.precision, self.headlines.foremost
+        if foremost is None or (precision.resolution_percent is None and not precision.unknown):
+            return ""
+        found = precision.resolution(foremost.title)
+        return found if precision.unknown else f"this study {found}"
+
+    def effects(self, metric: Metric) -> list[Effect]:
+        """Effects on one metric, the largest share first."""
+        mine = [effect for effect in self.judgement.effects if effect.metric == metric.name]
+        return sorted(mine, key=lambda effect: -effect.share)
+
+
+def present(
+    judgement: Judgement,
+    series: Series,
+    about: About,
+    overlays: Sequence[tuple[str, Sequence[Scaling]]] = (),
+) -> Presented:
+    """Makes it once. series: `Series()` for what shows no chart."""
+    notes = footnotes(judgement)
+    ranking = ranked(judgement, notes)
+    return Presented(
+        judgement=judgement,
+        series=series,
+        about=about,
+        ranking=ranking,
+        comparisons=_comparisons(judgement, ranking),
+        footnotes=notes,
+        palette=palette_of(judgement, about),
+        leading=_leading(judgement, ranking),
+        overlays=overlays,
+    )
+
+
+def _comparisons(judgement: Judgement, ranking: Sequence[Row]) -> dict[str, list[Comparison]]:
+    place = {row.label: number for number, row in enumerate(ranking)}
+    return {
+        metric.name: sorted(of_metric(judgement.comparisons, metric), key=lambda item: place[item.option])
+        for metric in judgement.metrics
+    }
+
+
+def _leading(judgement: Judgement, ranking: Sequence[Row]) -> str | None:
+    winner = judgement.verdict.winner
+    if winner and winner != judgement.baseline:
+        return winner
+    return next((row.label for row in ranking if not row.is_baseline), None)
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The names that have a colour of their own, and which of them an option has.
+
+    of: the name that the colour stands for, by option: the option itself, or, with more than
+    eight options, its level of the factor that matters most. domain: all such names, in order.
+    """
+
+    title: str
+    domain: tuple[str, ...]
+    of: Mapping[str, str]
+
+    @property
+    def by_option(self) -> bool:
+        """Whether each option has a colour of its own."""
+        return self.title == "option"
+
+
+def palette_of(judgement: Judgement, about: About) -> Palette:
+    """Colours by option; by the most important factor's level when there are more than eight."""
+    options = judgement.options
+    if len(options) <= COLOURS_MAX:
+        return Palette("option", options, {label: label for label in options})
+    factor = _main_factor(judgement, about)
+    levels = {label: about.option_levels.get(label, {}).get(factor or "", "other") for label in options}
+    domain = tuple(dict.fromkeys(levels.values()))
+    if factor is None or len(domain) > COLOURS_MAX:
+        return Palette("options", ("all",), dict.fromkeys(options, "all"))
+    return Palette(factor, domain, levels)
+
+
+def _main_factor(judgement: Judgement, about: About) -> str | None:
+    """The factor that explains most of the foremost metric; the first factor where none is estimated."""
+    foremost = judgement.headlines.foremost
+    single = [
+        effect
+        for effect in judgement.effects
+        if len(effect.factors) == 1 and (foremost is None or effect.metric == foremost.name)
+    ]
+    if single:
+        return max(single, key=lambda effect: effect.share).factors[0]
+    return about.factors[0].name if about.factors else None

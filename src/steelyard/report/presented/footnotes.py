@@ -1,15 +1,13 @@
 """Notices as footnotes: equal ones of several options or metrics are one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from steelyard.analysis.judgement import Judgement, Notice
 from steelyard.analysis.judgement.notices import LIMITS, SEVERE
-from steelyard.analysis.judgement.results import Judgement, Notice
-from steelyard.bundle.evidence.evidence import grouped
+from steelyard.bundle.evidence import grouped
 from steelyard.quantities import listed, span_of
 
 _SEVERE, _LIMITS = [*SEVERE], [*LIMITS]

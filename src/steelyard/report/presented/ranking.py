@@ -1,12 +1,10 @@
 """The options from the best to the worst by the foremost metric, each with its headline estimates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from steelyard.analysis.judgement.results import Comparison, Estimate, Judgement, Metric
+from steelyard.analysis.judgement import Comparison, Estimate, Judgement, Metric
 from steelyard.report.presented.footnotes import Footnote
 from steelyard.report.presented.words import MARKS, OTHER_WORK
 

@@ -1,11 +1,9 @@
 """What columns and charts are called; the standing of a comparison as one sign, and as a word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS, Comparison, Metric, Standing
-from steelyard.report.about.about import About
+from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Standing
+from steelyard.report.about import About
 
 MARKS: dict[Standing, str] = {
     "better": "▲",

@@ -1,10 +1,8 @@
 """Two bundles side by side: a table per metric, absolute values beside ratios."""
 
-from __future__ import annotations
-
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.report.presented.words import MARKS, marks_mean
 from steelyard.report.table import Cell, Column, Table, plain_table, ratio_of
 

@@ -1,13 +1,11 @@
 """The table of options: one row per option in the order of the ranking; short for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Estimate, Metric
-from steelyard.report.presented.presented import Presented
+from steelyard.analysis.judgement import Estimate, Metric
+from steelyard.report.presented import Presented
 from steelyard.report.presented.words import heading, work_over_points
 from steelyard.report.table import Column, Table, ratio_of
 

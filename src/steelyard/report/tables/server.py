@@ -1,15 +1,13 @@
 """The server in short: pages found in its buffers and read into them, its latches, sleeps for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from steelyard import quantities as fmt
+from steelyard.analysis.judgement import Metric
 from steelyard.analysis.judgement.latches import LatchRow
-from steelyard.analysis.judgement.results import Metric
 from steelyard.analysis.metrics.particular import ASLEEP, SLEEPS
-from steelyard.bundle.evidence.evidence import grouped
-from steelyard.report.presented.presented import Presented
+from steelyard.bundle.evidence import grouped
+from steelyard.report.presented import Presented
 from steelyard.report.table import Column, Row, Table, plain_table
 
 _OPTIONS_MAX = 8

@@ -1,15 +1,13 @@
 """Latency by statement, time by query, scores of programs, figures of recordings: each with its ratio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Estimate, Metric, QueryRow, StatementLatency
+from steelyard.analysis.judgement import Estimate, Metric, QueryRow, StatementLatency
 from steelyard.analysis.metrics.programs import FURTHER
-from steelyard.report.presented.presented import Presented
+from steelyard.report.presented import Presented
 from steelyard.report.presented.words import MARKS
 from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of, time, whole
 

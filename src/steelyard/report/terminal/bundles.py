@@ -1,7 +1,5 @@
 """Two bundles side by side, in the terminal."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text

@@ -1,7 +1,5 @@
 """One thread's life under dispatch tables, in words: what it got, and why that changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest

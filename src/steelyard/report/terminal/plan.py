@@ -1,7 +1,5 @@
 """The plan before the first run: what will be measured, and how long it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import FEWEST_BLOCKS
+from steelyard.analysis.judgement import FEWEST_BLOCKS
 from steelyard.printable import printable
 from steelyard.study.study import Option, Plan, Study
 

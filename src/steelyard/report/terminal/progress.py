@@ -1,7 +1,5 @@
 """Progress on standard error: a matrix of blocks and options, live TPS, time left; bars of files."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

@@ -1,7 +1,5 @@
 """The verdict in the terminal: the answer, the reasons, the table, what to type next."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 
@@ -9,11 +7,11 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.results import Comparison, Judgement, Metric, Standing
+from steelyard.analysis.judgement import Comparison, Judgement, Metric, Standing
 from steelyard.printable import printable
-from steelyard.report.about.about import About
+from steelyard.report.about import About
+from steelyard.report.presented import Presented
 from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
-from steelyard.report.presented.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Table

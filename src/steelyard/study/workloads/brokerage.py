@@ -1,7 +1,5 @@
 """The workload of a brokerage, derived from the TPC-E specification."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

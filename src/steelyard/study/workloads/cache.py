@@ -1,7 +1,5 @@
 """The workload of a shared cache: lookups by key, each of which holds a latch."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Generators of parameter values, by kind; the load engine draws the values."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

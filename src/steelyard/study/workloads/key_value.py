@@ -1,7 +1,5 @@
 """The workload of key-value servers: gets and sets of keys, one command each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 

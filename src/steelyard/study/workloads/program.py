@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from steelyard.errors import nearest
 from steelyard.quantities import time_unit_ns
-from steelyard.study.errors import nearest
 from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Settings, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, secret_written
 from steelyard.study.workloads.workload import KeyPath, Workload

@@ -1,7 +1,5 @@
 """The workload of a recording: what others ran, in their terms. Steelyard cannot run it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

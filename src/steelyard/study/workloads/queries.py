@@ -1,7 +1,5 @@
 """The workload of decision support: long queries in sequence, in one or several concurrent streams."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Mapping, Sequence

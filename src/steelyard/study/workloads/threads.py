@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from steelyard.study.errors import nearest
+from steelyard.errors import nearest
 from steelyard.study.key_types import GroupName, KeyPath, Strict, only_if
 from steelyard.study.workloads.workload import Workload
 

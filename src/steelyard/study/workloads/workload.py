@@ -3,8 +3,6 @@
 A key without effect is an error, because its author expects an effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 

@@ -4,8 +4,6 @@ Seconds are simulated, so monitors cannot be used: the simulation has its own co
 and within a block every option gets the same bursts and sleeps.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting

@@ -1,7 +1,5 @@
 """What the Java engine needs of an option: classes, URL, the driver's properties, and what it reports."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,7 +14,7 @@ from zipfile import is_zipfile
 
 import steelyard
 from steelyard import _core
-from steelyard.study.errors import InputError, brief
+from steelyard.errors import InputError, brief
 from steelyard.study.key_types import Setting
 from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.study import Option

@@ -3,8 +3,6 @@
 Built once per study from the files of this machine, so that every kernel gets the same image.
 """
 
-from __future__ import annotations
-
 import compileall
 import os
 import re

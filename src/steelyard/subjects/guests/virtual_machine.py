@@ -4,14 +4,13 @@
 cmdline.NAME: arguments of its command line. Emulated, a guest's time counts instructions.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from steelyard.errors import InputError, nearest
 from steelyard.host.guests.kernels import SCRATCH, Kernel, check_kernel, find_kernel, initramfs
 from steelyard.host.guests.qemu import (
     Acceleration,
@@ -24,7 +23,6 @@ from steelyard.host.guests.qemu import (
     trial,
 )
 from steelyard.host.processes.process_mark import Mark, end_marked
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.key_types import Setting, Settings

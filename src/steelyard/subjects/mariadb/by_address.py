@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
 
+from steelyard.errors import InputError, nearest
 from steelyard.host.mariadb_login import log_in, remedy
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError, nearest
 from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server

@@ -1,7 +1,5 @@
 """Data directories of MariaDB: a new one, or a copy of another server's, which is never changed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -14,7 +12,7 @@ from typing import Any, TypeAlias
 import pymysql
 from pymysql.cursors import Cursor
 
-from steelyard.study.errors import InputError, brief
+from steelyard.errors import InputError, brief
 from steelyard.study.study import Option, Study
 from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.daemon import Daemon

@@ -1,7 +1,5 @@
 """Facts of a MariaDB server: which of its settings differ from what was compiled in."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import closing

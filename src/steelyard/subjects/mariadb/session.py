@@ -1,7 +1,5 @@
 """Settings of a MariaDB session, set and read back; inspection of a session and its server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias

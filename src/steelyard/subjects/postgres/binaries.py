@@ -1,7 +1,5 @@
 """Finds PostgreSQL's programs, and copies them if the user that runs them cannot reach them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -12,8 +10,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from steelyard.errors import InputError, brief
 from steelyard.host.finding import Finding
-from steelyard.study.errors import InputError, brief
 from steelyard.subjects.servers.option_settings import version_said
 from steelyard.subjects.servers.templates import identity_of
 

@@ -1,7 +1,5 @@
 """A running PostgreSQL at an address: used as it is; only sessions and clients can be factors."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Mapping
@@ -15,8 +13,8 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server

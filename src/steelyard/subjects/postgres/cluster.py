@@ -4,8 +4,6 @@ Clients connect by Unix socket with peer authentication: there is no password th
 user of the machine is admitted. Hosts of a fleet connect by TCP, with a password of this server alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Options, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of

@@ -4,8 +4,6 @@ Turned on by the setting `pooler = "pgbouncer"` of scope server; settings `pgbou
 [pgbouncer] (https://www.pgbouncer.org/config.html).
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from contextlib import suppress
@@ -14,7 +12,7 @@ from functools import cache
 
 import psycopg
 
-from steelyard.study.errors import InputError, nearest
+from steelyard.errors import InputError, nearest
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload

@@ -1,7 +1,5 @@
 """A running PostgreSQL at an address, with data of the lab's own in a schema that it loads for each run."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,8 +8,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, Subject, SubjectFailed

@@ -1,7 +1,5 @@
 """PostgreSQL servers that the lab starts: the embedded one, or any version installed on the machine."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from collections.abc import Callable

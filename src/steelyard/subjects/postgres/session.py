@@ -1,7 +1,5 @@
 """Settings of a PostgreSQL session, set and read back; inspection of a session and its server."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Creates and fills the tables of a workload in PostgreSQL."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
@@ -12,7 +10,7 @@ from typing import Any, BinaryIO, LiteralString, cast
 import psycopg
 from psycopg import sql
 
-from steelyard.study.errors import typed
+from steelyard.errors import typed
 from steelyard.study.study import Option, Study
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created

@@ -6,8 +6,6 @@ user is created when it is missing: `initdb` refuses a user without a name. Othe
 caller.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 
 NAME = "steelyard"
 _MAKE = (

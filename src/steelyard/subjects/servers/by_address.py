@@ -1,14 +1,12 @@
 """A server at an address: checks which factors and settings of a study can act on it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 
+from steelyard.errors import InputError
 from steelyard.sql_text import commands_of
-from steelyard.study.errors import InputError
 from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import Transaction

@@ -1,7 +1,5 @@
 """A server process of the lab: marked, confined, registered with the guard, on the server's CPUs, logged."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -12,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.confinement import confined
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked, with_mark
-from steelyard.study.errors import InputError
 from steelyard.study.key_types import Settings
 from steelyard.study.passwords import is_secret, variables
 from steelyard.study.study import Option

@@ -1,7 +1,5 @@
 """Whether a session is with the server that the lab started, and whether that listens only where meant."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

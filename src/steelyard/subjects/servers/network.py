@@ -1,14 +1,12 @@
 """How the hosts of a fleet reach a server that the lab starts: by TCP, with a password of its own."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.study import Study
 from steelyard.study.workloads.workload import Workload
 

@@ -1,14 +1,12 @@
 """Settings of a study that are the lab's, refused before anything starts; folders that options may write."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.setting_names import folded, names_of
 from steelyard.study.study import Option, Scope, Study

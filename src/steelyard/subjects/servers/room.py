@@ -1,7 +1,5 @@
 """What a server of the lab takes of memory, disk and time, estimated before it starts."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Each combination of levels has its own copy of the loaded data, so nothing of on
 without SQL gets a copy and fresh statistics like every other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
@@ -13,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from steelyard.study.errors import InputError, brief
+from steelyard.errors import InputError, brief
 from steelyard.study.study import Option, Study
 from steelyard.subjects.servers.templates import copy_files
 from steelyard.workloads import Work

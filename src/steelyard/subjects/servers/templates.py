@@ -5,8 +5,6 @@ memory and the time zone. A copy counts only if names, modes, sizes and dates ar
 template was made; to read all bytes would cost half of what a copy saves.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -18,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+from steelyard.errors import InputError
 from steelyard.host.processes.signals import end_with
-from steelyard.study.errors import InputError
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon

@@ -3,8 +3,6 @@
 The CPU time of the engine's process counts as the server's; it includes the small cost of the lab's own loop.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
@@ -15,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _core
+from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study

@@ -1,7 +1,5 @@
 """Valkey servers that the lab starts: from the wheel, or another Valkey or Redis, with new keys per run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable
@@ -14,8 +12,8 @@ from urllib.parse import quote
 from valkey import Valkey as Client
 from valkey import ValkeyError
 
+from steelyard.errors import InputError, brief
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.errors import InputError, brief
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.key_value import KeyValueWorkload

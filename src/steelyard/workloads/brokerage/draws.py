@@ -1,7 +1,5 @@
 """Steps that draw what a transaction is about: the customer, an account, a security, past trades."""
 
-from __future__ import annotations
-
 from steelyard.study.expressions import Tree
 from steelyard.workloads.brokerage.scale import (
     ACCOUNT_STEP,

@@ -1,7 +1,5 @@
 """The data as loaded, in CSV files of the same bytes for every server: customers, brokers, trades."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The market: Trade-Result for an order that it has executed, Market-Feed for prices on the ticker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from steelyard.workloads import Scripted

@@ -1,7 +1,5 @@
 """Rows of the tables that trades do not change, but for last_trade: securities, companies, fixed tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache

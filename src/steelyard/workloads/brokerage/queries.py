@@ -1,7 +1,5 @@
 """The transactions that read, and Trade-Update: volume, positions, markets, securities, past trades."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from steelyard.workloads import Scripted

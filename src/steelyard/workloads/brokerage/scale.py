@@ -4,8 +4,6 @@ The generator of the data and the transactions agree on it by whole-number formu
 which Python, numpy and the load engine's expressions compute alike.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 UNIT = 1_000  # customers of a load unit

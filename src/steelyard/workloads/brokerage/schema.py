@@ -4,8 +4,6 @@ Columns, keys and indexes as https://github.com/Percona-Lab/tpce-mysql (scripts/
 the references besides. Left out: news, financial figures, competitors, addresses, zip codes.
 """
 
-from __future__ import annotations
-
 from steelyard.workloads.layout import Layout
 
 _TIME = "timestamp(6) null"

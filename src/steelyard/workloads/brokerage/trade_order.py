@@ -1,7 +1,5 @@
 """Trade-Order: a customer's order; the market gets it when it is committed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from steelyard.workloads import Scripted

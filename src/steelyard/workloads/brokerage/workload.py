@@ -1,7 +1,5 @@
 """The work of a brokerage: its tables, transactions and conditions, and how it differs from TPC-E."""
 
-from __future__ import annotations
-
 from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
 from steelyard.workloads import Condition, Work
 from steelyard.workloads.brokerage.generator import lines

@@ -4,8 +4,6 @@ Every table, warehouse and district has random numbers of its own, so the rows o
 many there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain

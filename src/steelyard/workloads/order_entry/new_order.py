@@ -1,7 +1,5 @@
 """The transaction of a new order (clause 2.4): 5 to 15 lines, a hundredth of the orders rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload

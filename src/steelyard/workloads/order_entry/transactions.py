@@ -1,7 +1,5 @@
 """The five transactions of order entry (clauses 2.4 to 2.8) and their mix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

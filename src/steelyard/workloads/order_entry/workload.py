@@ -1,7 +1,5 @@
 """The work of order entry: its tables, transactions and conditions, and how it differs from TPC-C."""
 
-from __future__ import annotations
-
 from steelyard.study.workloads.order_entry import NOT_TPC, OrderEntryWorkload
 from steelyard.workloads import Condition, Work
 from steelyard.workloads.layout import check_disk_room, file_tables

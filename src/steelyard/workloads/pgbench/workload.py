@@ -1,12 +1,10 @@
 """Scripts of pgbench as a workload: a transaction per script, on pgbench's own tables or the user's."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.key_types import Settings
 from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
 from steelyard.study.workloads.statements import Statement

@@ -4,8 +4,6 @@ A header of one line in JSON; then the sessions in the order of their begin, eac
 each: [begin in us, number of the class, [values]].
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.key_types import Strict
 
 _HEADER_BYTES_MAX = 256 << 20

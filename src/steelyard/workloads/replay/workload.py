@@ -1,7 +1,5 @@
 """Captured traffic as a workload: a statement per class of the capture, whose events the engine reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from steelyard.study.workloads.replay import ReplayWorkload

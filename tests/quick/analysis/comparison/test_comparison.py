@@ -10,7 +10,7 @@ from scipy import stats
 from evidence import Truth, evidence_of, measures_of, study_of
 from steelyard.analysis.bundles import compare_bundles
 from steelyard.analysis.comparison.compare import PairTests
-from steelyard.analysis.judgement.results import Metric
+from steelyard.analysis.judgement import Metric
 from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 

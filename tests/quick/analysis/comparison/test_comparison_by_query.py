@@ -9,7 +9,7 @@ import pytest
 
 from evidence import Truth, changed, evidence_of, measures_of, study_of
 from steelyard.analysis.comparison.compare import PairTests
-from steelyard.analysis.judgement.results import QueryRow
+from steelyard.analysis.judgement import QueryRow
 from steelyard.analysis.load.statements import by_query
 from steelyard.analysis.metrics.particular import GEOMEAN, PER_HOUR, time_of
 from steelyard.analysis.metrics.run_metrics import RunMetrics, compute_run_metrics

@@ -5,7 +5,7 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.effects import decompose, effects
-from steelyard.analysis.judgement.results import Effect
+from steelyard.analysis.judgement import Effect
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 from steelyard.study.plan import options
 

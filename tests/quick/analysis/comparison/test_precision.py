@@ -13,7 +13,7 @@ from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import levels
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.turns import turn_notices
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 BLOCKS, DEALS, ROUNDS = 40, 6, 4
 COLUMNS = ("run", "point", "deal", "round", "position", "start_ns", "transactions", "first_half")

@@ -8,7 +8,7 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import Sampling, shortest, stopping_notices
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 SIX = Sampling(half_width_percent=2.0, alpha=0.03, blocks=6, block_s=30.0, measured_s=6.0)
 

@@ -13,11 +13,11 @@ import pytest
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.kernel import FOREIGN, TOTAL, locks, profile, profile_reasons
-from steelyard.bundle.evidence.evidence import Columns, Evidence
+from steelyard.bundle.evidence import Columns, Evidence
 from steelyard.bundle.export import export_stacks
 from steelyard.bundle.reader import Bundle
+from steelyard.errors import InputError
 from steelyard.recordings.importing import write_published
-from steelyard.study.errors import InputError
 from steelyard.study.monitors import Probes
 
 HZ = 100

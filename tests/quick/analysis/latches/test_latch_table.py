@@ -10,12 +10,12 @@ from published import I7, T2, latch, lookups_per_s
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
 from steelyard.analysis.latches.simulation import simulate
 from steelyard.analysis.latches.table import effective_hold_ns, latches
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
-from steelyard.bundle.evidence.evidence import Columns, Evidence, Topology
+from steelyard.bundle.evidence import Columns, Evidence, Topology
 from steelyard.study.plan import options
 from steelyard.study.workloads.cache import CacheWorkload
 from steelyard.study.workloads.workload import Workload

@@ -12,7 +12,7 @@ from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.analysis.load.scaling import scaling, scalings
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.statistics.scaling_models import Fitted, Observed, SharedCore, Usl, fit
-from steelyard.bundle.evidence.evidence import Topology
+from steelyard.bundle.evidence import Topology
 
 SPECSDM91 = [1, 18, 36, 72, 108, 144, 216], [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775, 1702.2]
 RAYTRACER = [1, 4, 8, 12, 16, 20], [20.0, 78, 130, 170, 190, 200]

@@ -20,9 +20,9 @@ from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.analysis.load.scaling import scaling
 from steelyard.analysis.statistics.profile_likelihood import parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Observed, SharedCore, Usl, fit
-from steelyard.bundle.evidence.evidence import Topology
+from steelyard.bundle.evidence import Topology
 from steelyard.cli.commands import cli
-from steelyard.study.errors import InputError
+from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 

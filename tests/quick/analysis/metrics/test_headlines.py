@@ -2,7 +2,7 @@ import numpy as np
 
 from evidence import Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 EVIDENCE = evidence_of(study_of({"f": "AB"}), {"A": Truth(), "B": Truth()})
 

@@ -8,7 +8,7 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Judgement
+from steelyard.analysis.judgement import Judgement
 
 STUDY = study_of({"f": "AB"})
 KIB = 1024

@@ -13,7 +13,7 @@ from steelyard.analysis.bundles import compare_bundles
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.verdict import Difference
 from steelyard.analysis.validity.equal_work import equal_work
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 AB = {"tag": "AB"}
 CLIENTS = 4

@@ -7,8 +7,8 @@ import pytest
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Notice
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.analysis.judgement import Notice
+from steelyard.bundle.evidence import Evidence
 
 WAL, IMAGES = (("postgres", "wal", name) for name in ("bytes_total", "full_page_images_total"))
 

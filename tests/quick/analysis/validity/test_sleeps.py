@@ -7,7 +7,7 @@ import pytest
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.validity.harness import sleep_notices
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 SWITCHES = ("processes", "engine", "voluntary_switches_total")
 

@@ -6,12 +6,12 @@ import pytest
 
 from evidence import Gauge, Truth, changed, evidence_of, study_of, without_rows
 from steelyard.analysis.judge import judge
-from steelyard.analysis.judgement.results import Notice
+from steelyard.analysis.judgement import Notice
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices
 from steelyard.analysis.validity.stability import stability_notices, warm_up_left
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 from steelyard.study.plan import options
 
 MEMORY = ("processes", "server", "memory_bytes")

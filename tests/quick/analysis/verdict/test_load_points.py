@@ -2,10 +2,10 @@ from dataclasses import replace
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.intervals import Intervals
-from steelyard.analysis.judgement.results import Comparison, Outcome
+from steelyard.analysis.judgement import Comparison, Outcome
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, compute_run_metrics
 from steelyard.analysis.verdict.pair_sentences import answers_by_point
-from steelyard.bundle.evidence.evidence import Topology
+from steelyard.bundle.evidence import Topology
 
 
 def comparison(

@@ -3,7 +3,7 @@ import pytest
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.pairwise import metrics_that_count, pairwise
-from steelyard.analysis.judgement.results import CostDifference
+from steelyard.analysis.judgement import CostDifference
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.verdict import findings as why
 from steelyard.analysis.verdict.costs import Costs

@@ -3,7 +3,7 @@ from dataclasses import replace
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement.verdict import Verdict
-from steelyard.bundle.evidence.evidence import Evidence
+from steelyard.bundle.evidence import Evidence
 
 SCHEMAS = {
     "A": {"indexes_bytes": 10_428_416.0, "tables_bytes": 39_337_984.0},

@@ -5,14 +5,12 @@ alone; `_rate` is refused. Columns: SessionStartTime, SessionSampleTime, CmSampl
 and then the columns of the monitor table. https://github.com/goranschwarz/DbxTune
 """
 
-from __future__ import annotations
-
+from steelyard.errors import InputError
 from steelyard.recordings.cells import moment, whole
 from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Cell, Cells, Row, TextColumns, cell, names_of_csv, rows_of, take_each
-from steelyard.study.errors import InputError
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"

@@ -5,8 +5,6 @@ so that 100 x Waits / Grabs is computed from the counts. They count since the se
 in one file the difference counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ One report of all 'Usage information at date and time'; a cache that fills and i
 a series of them. 12.5 gives Reused as Yes or No, 15 and later a count.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

@@ -5,8 +5,6 @@ threaded mode and 'Engine Busy Utilization' of the process mode count different 
 have different names, so that they are never compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

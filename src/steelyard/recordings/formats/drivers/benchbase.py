@@ -1,16 +1,14 @@
 """BenchBase's *.summary.json. Its percentiles are kept as its own: they cannot be pooled."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from steelyard.errors import InputError
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Pools, Report, Work
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 TITLE = "BenchBase: *.summary.json"
 

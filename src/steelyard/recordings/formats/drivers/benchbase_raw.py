@@ -1,7 +1,5 @@
 """BenchBase's *.raw.csv: a row per transaction, with its worker."""
 
-from __future__ import annotations
-
 import re
 
 from steelyard.recordings.events import lines_of, reduced

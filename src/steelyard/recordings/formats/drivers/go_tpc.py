@@ -1,7 +1,5 @@
 """go-tpc: its [Summary] lines and tpmC, which ends a run. Percentiles are go-tpc's own."""
 
-from __future__ import annotations
-
 import re
 
 from steelyard.recordings.cells import exact

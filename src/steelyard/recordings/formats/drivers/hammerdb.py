@@ -1,7 +1,5 @@
 """HammerDB: its output as text, and the JSON that its command line prints. NOPM and TPM are per minute."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from steelyard.recordings.cells import exact

@@ -1,17 +1,15 @@
 """HammerDB's own repository, hammer.DB: a SQLite file; one report per job, by the rules of its text."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from steelyard.errors import InputError, brief
 from steelyard.recordings.formats.drivers import hammerdb
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError, brief
 
 TITLE = "HammerDB's repository hammer.DB (SQLite)"
 

@@ -1,7 +1,5 @@
 """JMeter's JTL as CSV: a row per sample. Its columns are configurable, and are read by name."""
 
-from __future__ import annotations
-
 from steelyard.recordings.events import lines_of, reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report

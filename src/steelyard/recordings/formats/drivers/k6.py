@@ -1,7 +1,5 @@
 """k6 --out json: one object per line. Only points of http_req_duration, iteration_duration and failures."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import datetime

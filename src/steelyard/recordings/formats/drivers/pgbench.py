@@ -3,8 +3,6 @@
 The length follows from the count and the rate: the duration is the planned one.
 """
 
-from __future__ import annotations
-
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import (
     Found,

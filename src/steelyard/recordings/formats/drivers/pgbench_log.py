@@ -4,8 +4,6 @@ Six columns are always the same. A seventh is the lag of a rate limit (-R) or th
 the file does not tell: it is read only where a schedule says which, `seventh = "lag"` or `"retries"`.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SPECjbb2005: throughput in bops and the spread of its threads, as text or raw properties."""
 
-from __future__ import annotations
-
 from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, rule
 
 TITLE = "SPECjbb2005: text and raw properties"

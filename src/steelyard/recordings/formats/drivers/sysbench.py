@@ -4,8 +4,6 @@ Counts of a checkpoint (--report-checkpoints) are since the one before, and are 
 since the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ are totals over counts, and are not kept. Below a class, the call sites that wai
 they waited for second. https://docs.kernel.org/locking/lockstat.html
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from steelyard.recordings.captures import differences

@@ -4,8 +4,6 @@ The number of waits is the printed share of all acquisitions: a ratio of rounded
 be wrapped: a row that ends early is read together with the next line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

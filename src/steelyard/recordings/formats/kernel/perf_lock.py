@@ -1,7 +1,5 @@
 """`perf lock contention`: the columns vary with its options, so they are read from the heading."""
 
-from __future__ import annotations
-
 from steelyard.recordings.cells import time_ns
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
 

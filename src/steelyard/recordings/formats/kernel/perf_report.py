@@ -5,8 +5,6 @@ perf cuts their number off to thousands (`11K` is 11,000 to 11,999; tools/perf/u
 may be that much too low; shares are exact to 0.01 %. Of several events the first is the profile.
 """
 
-from __future__ import annotations
-
 import re
 
 from steelyard.recordings.cells import exact

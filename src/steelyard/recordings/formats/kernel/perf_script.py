@@ -1,7 +1,5 @@
 """`perf script`: each sample with its stack, folded. Of several events the first is the profile."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

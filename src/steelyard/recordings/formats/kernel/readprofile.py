@@ -1,7 +1,5 @@
 """readprofile and kernprof: ticks of the kernel's functions."""
 
-from __future__ import annotations
-
 import re
 
 from steelyard.recordings.captures import differences

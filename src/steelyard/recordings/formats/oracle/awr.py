@@ -5,8 +5,6 @@ taken. A time of 0 s is less than a second, not nothing. misses - spin gets is c
 values are not read atomically.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

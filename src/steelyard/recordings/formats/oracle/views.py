@@ -4,8 +4,6 @@ Both count since the server started. Of two captures in one file the difference 
 back was reset in between, and the difference is not formed.
 """
 
-from __future__ import annotations
-
 import re
 
 from steelyard.recordings.captures import differences

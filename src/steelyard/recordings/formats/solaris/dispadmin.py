@@ -1,7 +1,5 @@
 """`dispadmin -c CLASS -g`: a dispatch table. Quanta are in units of 1/RES seconds."""
 
-from __future__ import annotations
-
 from steelyard.recordings.lines import Found, Lines, Now, has, numbers, rule, word
 
 TITLE = "dispadmin -g (Solaris): a dispatch table"

@@ -1,7 +1,5 @@
 """lockstat of Solaris and FreeBSD: one table per kind of event; times in ns where the column says nsec."""
 
-from __future__ import annotations
-
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule
 
 TITLE = "lockstat (Solaris, illumos, FreeBSD)"

@@ -1,7 +1,5 @@
 """Captures of MDB: ::cpuinfo, ::memstat, ::thread and ::threadlist, priority histograms of them."""
 
-from __future__ import annotations
-
 from steelyard.recordings.cells import number
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, reading, rule
 

@@ -3,8 +3,6 @@
 Counts from 1,000 are abbreviated, those from 100,000 as tenths of a million: `.1M`.
 """
 
-from __future__ import annotations
-
 from steelyard.recordings.cells import abbreviated, exact
 from steelyard.recordings.lines import Found, Lines, Now, has, rule
 

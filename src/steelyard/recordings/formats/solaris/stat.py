@@ -4,8 +4,6 @@ mpstat prints `st` in place of `wt` from 11.x on. Times are not printed: reading
 reading counts since the boot.
 """
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, Heading
 from steelyard.recordings.lines import has
 

@@ -1,7 +1,5 @@
 """iostat of sysstat on Linux. Its first report counts since the boot: it is left out where others follow."""
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, Heading, sysstat
 from steelyard.recordings.lines import has
 

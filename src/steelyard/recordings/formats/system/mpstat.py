@@ -1,7 +1,5 @@
 """mpstat of sysstat on Linux."""
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER

@@ -1,7 +1,5 @@
 """pidstat of sysstat: CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER

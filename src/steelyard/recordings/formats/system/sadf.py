@@ -1,7 +1,5 @@
 """sar's binary files as JSON: `sadf -j`."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -10,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from steelyard.errors import InputError
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.samples import Mean
 from steelyard.recordings.source import Source
-from steelyard.study.errors import InputError
 
 TITLE = "sadf -j (sar's binary files as JSON)"
 

@@ -1,7 +1,5 @@
 """sar of sysstat, as text: where the binary file is gone. `sadf -j` of the binary is the better source."""
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER

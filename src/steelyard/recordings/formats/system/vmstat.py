@@ -4,8 +4,6 @@ Amounts of memory and pages have the unit that the option -S chose, which the te
 names carry none. Without timestamps (-t) the readings are numbered.
 """
 
-from __future__ import annotations
-
 from steelyard.recordings.columns import Columns, Heading
 from steelyard.recordings.lines import has
 

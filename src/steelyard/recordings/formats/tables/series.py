@@ -4,14 +4,12 @@ The first line names the columns: `clients`, `per_s`; others are ignored. Only r
 load point gets the same length.
 """
 
-from __future__ import annotations
-
+from steelyard.errors import InputError
 from steelyard.recordings.cells import exact, whole
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row, rows_of, take_each
-from steelyard.study.errors import InputError
 
 TITLE = "a table of CSV with the columns clients and per_s"
 
