@@ -113,7 +113,7 @@ def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Cells) -> b
             known.setdefault("gets", int(gets))
         for column in ("nowait_requests", "pct_nowait_miss"):
             report.sample(0, f"latch {name}", column, number(cells.get(column, "")))
-        if waited := number(cells.get("wait_time_s", "")):
+        if waited := number(cells["wait_time_s"]):
             known.setdefault("wait_ns", round(waited * 1e9))
     elif "mutex_type" in cells:
         entity = f"mutex {cells['mutex_type']} at {cells['location']}"
