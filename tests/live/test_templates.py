@@ -22,7 +22,7 @@ from steelyard.subjects.mariadb.data_directory import beside, find_server
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
 from steelyard.subjects.postgres.cluster import make_cluster
 from steelyard.subjects.servers.daemon import Daemon
-from steelyard.workflow.complaint import Exit
+from steelyard.workflow.exit_codes import Exit
 
 STUDY = """\
 name = "s"

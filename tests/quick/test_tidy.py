@@ -151,7 +151,7 @@ ROOMS = {
         export page terminal
     """,
     "workflow": """
-        complaint measured_bursts prepare
+        complaint exit_codes measured_bursts prepare
         fleet needs
         runs
         measure resolution show

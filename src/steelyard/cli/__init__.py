@@ -15,7 +15,7 @@ def main() -> None:
 
         # a second Ctrl-C must not interrupt the message
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        from steelyard.workflow.complaint import Exit
+        from steelyard.workflow.exit_codes import Exit
 
         sys.stderr.write("error: interrupted\n")
         for stream in (sys.stdout, sys.stderr):

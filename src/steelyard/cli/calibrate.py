@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steelyard.cli.completion import as_json
-from steelyard.workflow.complaint import Exit
+from steelyard.workflow.exit_codes import Exit
 
 if TYPE_CHECKING:
     from steelyard.host.cpus.calibration import Calibration, Estimate

@@ -12,7 +12,8 @@ from steelyard import __version__
 from steelyard.errors import InputError
 from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
-from steelyard.workflow.complaint import EXHAUSTED, Exit, complain, complain_of, say
+from steelyard.workflow.complaint import EXHAUSTED, complain, complain_of, say
+from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
 _COMMANDS = {

@@ -113,7 +113,8 @@ def _answer(
     from threading import Timer
 
     from steelyard.host.processes.limits import TimedOut, within
-    from steelyard.workflow.complaint import Exit, complain_of
+    from steelyard.workflow.complaint import complain_of
+    from steelyard.workflow.exit_codes import Exit
 
     # without a folder for what does not fit, which would fill the disk
     connection.execute(f"set memory_limit = '{megabytes}MB'; set temp_directory = ''")

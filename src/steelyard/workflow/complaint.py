@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import sys
-from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,16 +38,6 @@ def opened(path: Path) -> Bundle:
     for _, text in bundle.inventory.notices:
         say(f"warning: {path}: {text}")
     return bundle
-
-
-class Exit(IntEnum):
-    """The outcome of a command."""
-
-    DONE = 0
-    STUDY_FAILED = 1
-    BAD_INPUT = 2
-    INTERRUPTED = 3
-    BOOT_NEEDED = 4
 
 
 _MEMORY = "raise the limits of this shell or container: memory (ulimit -v), processes (ulimit -u)"

@@ -31,7 +31,8 @@ from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.subjects.in_turns import distinct_servers, room_of_servers, servers_of
 from steelyard.subjects.servers.by_address import written
 from steelyard.subjects.servers.option_settings import folders_of
-from steelyard.workflow.complaint import Exit, complain, complain_of, program, say
+from steelyard.workflow.complaint import complain, complain_of, program, say
+from steelyard.workflow.exit_codes import Exit
 from steelyard.workflow.measure import is_finished, resume, start
 from steelyard.workflow.prepare import PreparedStudy, expected_s
 from steelyard.workflow.runs import dry_rehearsal

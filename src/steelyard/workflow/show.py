@@ -28,7 +28,8 @@ from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import write_report
 from steelyard.report.presented import Presented, present
 from steelyard.report.terminal.verdict import print_next, print_verdict
-from steelyard.workflow.complaint import Exit, complain, opened, program
+from steelyard.workflow.complaint import complain, opened, program
+from steelyard.workflow.exit_codes import Exit
 
 _DRAWING_S = 3600.0
 _ADDRESSES_BYTES = 1 << 38
