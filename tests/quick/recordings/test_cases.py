@@ -159,6 +159,10 @@ def test_sysbench_0_5() -> None:
     assert series(report)["sysbench", "p95_ms"] == [(2, 91.2), (4, 88.1)]
 
 
+def test_checkpoints_without_a_rate_of_transactions_are_added_up() -> None:
+    assert work(one("sysbench-1.0-checkpoints-cpu.txt")) == (27_543, 0, 4.0001, 2)
+
+
 def test_checkpoints_of_sysbench_are_added_up() -> None:
     report = one("sysbench-1.0-checkpoints.txt")
     assert work(report) == (6000, 0, 30.0003, 4)

@@ -88,7 +88,7 @@ def _close(now: Now) -> None:
     done, total_ms = n.get("done"), n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
     if total_ms and done and n["checkpoints"]:
         _over_checkpoints(report, total_ms / done)
-        del n["per_s"]
+        n.pop("per_s", None)
     worked(now)
     report.seconds = report.seconds or n["until"]
     for name in _COUNTS:
