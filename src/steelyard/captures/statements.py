@@ -22,29 +22,12 @@ _SERVER_VALUES = frozenset((
 # fmt: on
 # of MariaDB: they commit the transaction that is open, and begin none
 # https://mariadb.com/docs/server/reference/sql-statements/transactions/sql-statements-that-cause-an-implicit-commit
-_COMMITS = frozenset(
-    (
-        "alter",
-        "analyze",
-        "cache",
-        "change",
-        "check",
-        "create",
-        "drop",
-        "flush",
-        "grant",
-        "optimize",
-        "rename",
-        "repair",
-        "reset",
-        "revoke",
-        "start",
-        "stop",
-        "truncate",
-        "lock",
-        "unlock",
-    )
-)
+# fmt: off
+_COMMITS = frozenset((
+    "alter", "analyze", "cache", "change", "check", "create", "drop", "flush", "grant", "optimize", "rename",
+    "repair", "reset", "revoke", "start", "stop", "truncate", "lock", "unlock",
+))
+# fmt: on
 # they read no table: without autocommit, none of them begins a transaction
 _BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
 _AUTOCOMMIT = re.compile(r"(?:set|,)(?: (?:@@)?(?:session|local))? (?:@@)?autocommit (\S+)")
@@ -57,7 +40,7 @@ class Facts:
 
     acts: what each of its statements does to its transaction: `begin`, `commit`, `rollback`, `chain` (ends
     one and begins the next), `on` and `off` of autocommit, `commits` (an implicit commit), `release` of what
-    was prepared, `savepoint`, `to` (a savepoint), `none` (needs no transaction), or ''. server_values: it
+    was prepared, `to` (a savepoint), `none` (needs no transaction), or ''. server_values: it
     takes values that the server makes, so other ones each time. gives: its result has values that the server
     made, which later statements may contain. state: it changes its session. prepares: it prepares statements.
     chooses: another database. calls: a procedure.
@@ -153,8 +136,6 @@ def _act(part: Sequence[Token], dialect: Dialect) -> str:
             return "commit"
         case ["prepare", _] if "transaction" in words:
             return "commit"
-        case ["savepoint", *_]:
-            return "savepoint"
         case ["set", *_] if found := _AUTOCOMMIT.search(" ".join(words)):
             return "on" if found[1] in ("1", "on", "true", "default") else "off"
         # of MySQL; any session commits what one has prepared

@@ -10,10 +10,10 @@ pub enum Captured {
     Text {},
     /// Its whole text, parsed for each use without a name, as drivers do that bind nothing.
     ParsedText {},
-    /// The values that are bound, so many; its text is always the same.
+    /// The values that are bound, `count` of them; its text is always the same.
     Values { count: usize },
-    /// Its whole text and the values that are bound, at most so many: texts that differ in comments or in the length of
-    /// a list. Parsed for each use without a name.
+    /// Its whole text and the values that are bound, at most `count`. The texts differ in comments or in the length of
+    /// a list; each is parsed for its use, without a name.
     TextValues { count: usize },
 }
 
