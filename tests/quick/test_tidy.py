@@ -88,7 +88,6 @@ ROOMS = {
         place
     """,
     "monitors": """
-        session
         system postgres mariadb valkey
         sql
     """,

@@ -4,13 +4,49 @@ A monitor is one file with one class and its line in MONITORS; nothing else chan
 rates and the reference page follow from the declarations of the class.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from steelyard.declared_metrics import Declaration
-from steelyard.monitors.session import Driver
+from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
+
+LIMIT_S = 2.0
+"""Time limit of a query: the readings of all monitors wait for it."""
+ROWS_MAX = 2000
+"""Longest result that is used."""
+
+
+class QueryFailed(Exception):
+    """This query failed or was too slow; the next one may not."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The result of a query: at most ROWS_MAX + 1 rows. Values are numbers, texts or None."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class Session(Protocol):
+    """One connection."""
+
+    def query(self, sql: str) -> Rows:
+        """Executes one query. Raises QueryFailed; Unavailable when the connection is lost."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection; never raises."""
+        ...
+
+
+class Driver(Protocol):
+    """A driver that reaches the server, where the lab itself does not speak its protocol."""
+
+    def session(self) -> Session:
+        """A share of the monitors' connection. Raises Unavailable."""
+        ...
 
 
 class Sample(NamedTuple):
@@ -60,6 +96,22 @@ class Reader(Protocol):
     def close(self) -> None:
         """Closes files and connections; never raises."""
         ...
+
+
+def described(text: str, **costs: Cost) -> dict[str, DeclaredMetric]:
+    """Metrics by source, a line each: `SOURCE = ENTITY NAME | MEANING | limit fills`.
+
+    Without a source by name. The last part is left out where neither is true. costs: by source.
+    """
+    found: dict[str, DeclaredMetric] = {}
+    for line in text.strip().splitlines():
+        what, meaning, *true = line.split(" | ")
+        what, _, name = what.rpartition(" ")
+        source, _, entity = what.rpartition(" = ")
+        given: dict[str, Any] = dict.fromkeys(" ".join(true).split(), True)
+        key = source or f"{entity} {name}"
+        found[key] = DeclaredMetric(name, entity, meaning, (costs[key],) if key in costs else (), **given)
+    return found
 
 
 class Monitor(Reader, Protocol):

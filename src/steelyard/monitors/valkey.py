@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 
 _TIMEOUT_S = 5
 _SECTIONS = ("server", "clients", "memory", "stats", "cpu")
@@ -17,35 +17,25 @@ _NS_PER_S = 1_000_000_000
 
 _MAIN = Cost("main_thread_cpu_us_per_txn", "CPU of the main thread", "CPU")
 # by field of INFO
-_FIELDS = {
-    "total_commands_processed": DeclaredMetric("commands_total", "server", "Commands executed, all clients'"),
-    "total_error_replies": DeclaredMetric("errors_total", "server", "Error replies"),
-    "eventloop_cycles": DeclaredMetric("cycles_total", "event loop", "Cycles of the event loop"),
-    "eventloop_duration_sum": DeclaredMetric(
-        "busy_ns_total", "event loop", "Time of its cycles without waiting for events"
-    ),
-    "eventloop_duration_cmd_sum": DeclaredMetric(
-        "command_ns_total", "event loop", "Time in which it executed commands"
-    ),
-    "keyspace_hits": DeclaredMetric("hits_total", "keys", "Lookups of keys that exist"),
-    "keyspace_misses": DeclaredMetric("misses_total", "keys", "Lookups of keys that do not exist"),
-    "evicted_keys": DeclaredMetric("evicted_total", "keys", "Keys evicted for lack of memory"),
-    "expired_keys": DeclaredMetric("expired_total", "keys", "Keys that expired"),
-    "used_memory": DeclaredMetric(
-        "used_bytes", "memory", "Memory allocated; its limit is maxmemory, where set", limit=True, fills=True
-    ),
-    "connected_clients": DeclaredMetric(
-        "connected", "clients", "Connections, without the monitor's own", limit=True, fills=True
-    ),
-    "io_threads_active": DeclaredMetric("active", "I/O threads", "Above 0 while I/O threads are in use"),
-    "total_reads_processed": DeclaredMetric("reads_total", "I/O", "Reads from clients, by all threads"),
-    "total_writes_processed": DeclaredMetric("writes_total", "I/O", "Writes to clients, by all threads"),
-    "io_threaded_reads_processed": DeclaredMetric("reads_total", "I/O threads", "Reads by I/O threads"),
-    "io_threaded_writes_processed": DeclaredMetric("writes_total", "I/O threads", "Writes by I/O threads"),
-    "used_active_time_main_thread": DeclaredMetric(
-        "active_ns_total", "main thread", "Time with work, without that of polling for it"
-    ),
-}
+_FIELDS = described("""
+total_commands_processed = server commands_total | Commands executed, all clients'
+total_error_replies = server errors_total | Error replies
+eventloop_cycles = event loop cycles_total | Cycles of the event loop
+eventloop_duration_sum = event loop busy_ns_total | Time of its cycles without waiting for events
+eventloop_duration_cmd_sum = event loop command_ns_total | Time in which it executed commands
+keyspace_hits = keys hits_total | Lookups of keys that exist
+keyspace_misses = keys misses_total | Lookups of keys that do not exist
+evicted_keys = keys evicted_total | Keys evicted for lack of memory
+expired_keys = keys expired_total | Keys that expired
+used_memory = memory used_bytes | Memory allocated; its limit is maxmemory, where set | limit fills
+connected_clients = clients connected | Connections, without the monitor's own | limit fills
+io_threads_active = I/O threads active | Above 0 while I/O threads are in use
+total_reads_processed = I/O reads_total | Reads from clients, by all threads
+total_writes_processed = I/O writes_total | Writes to clients, by all threads
+io_threaded_reads_processed = I/O threads reads_total | Reads by I/O threads
+io_threaded_writes_processed = I/O threads writes_total | Writes by I/O threads
+used_active_time_main_thread = main thread active_ns_total | Time with work, without that of polling for it
+""")
 _IO_THREAD = DeclaredMetric(
     "active_ns_total", "I/O thread *", "Time with work, without that of polling for it; by number"
 )

@@ -16,58 +16,42 @@ import pymysql
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.host.mariadb_login import log_in
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 
 _TIMEOUT_S = 5
 
-_ROW_LOCKS = Cost("row_lock_wait_us_per_txn", "wait for row locks", "lock wait")
-_REDO = Cost("redo_bytes_per_txn", "redo log", "log")
-_REQUESTS = Cost("pages_requested_per_txn", "pages requested from the buffer pool", "buffers")
-_READS = Cost("pages_read_per_txn", "pages read into the buffer pool", "buffers")
 # by status variable
-_STATUS = {
-    "Questions": DeclaredMetric("queries_total", "database", "Statements that clients sent"),
-    "Handler_commit": DeclaredMetric("commits_total", "database", "Transactions committed"),
-    "Handler_rollback": DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
-    "Threads_connected": DeclaredMetric(
-        "sessions", "database", "Sessions, without the monitor's own", limit=True, fills=True
+_STATUS = described(
+    """
+Questions = database queries_total | Statements that clients sent
+Handler_commit = database commits_total | Transactions committed
+Handler_rollback = database rollbacks_total | Transactions rolled back
+Threads_connected = database sessions | Sessions, without the monitor's own | limit fills
+Threads_running = database running_sessions | Sessions that run a statement, without the monitor's own | fills
+Com_stmt_prepare = statements prepares_total | Prepared statements created
+Com_stmt_execute = statements executions_total | Executions of prepared statements
+Com_stmt_close = statements closes_total | Prepared statements closed
+Com_stmt_reprepare = statements reprepares_total | Statements prepared again by the server
+Prepared_stmt_count = statements prepared | Prepared statements of all sessions | limit fills
+Qcache_hits = query cache hits_total | Queries answered from the query cache
+Qcache_inserts = query cache inserts_total | Results stored in the query cache
+Qcache_not_cached = query cache not_cached_total | Queries that could not be cached
+Qcache_lowmem_prunes = query cache evicted_total | Results evicted for lack of memory
+Qcache_queries_in_cache = query cache entries | Results in the query cache | fills
+Innodb_row_lock_waits = row locks waits_total | Waits for row locks
+Innodb_row_lock_time = row locks wait_ns_total | Time waited for row locks
+Innodb_os_log_written = redo bytes_total | Redo log written
+Innodb_buffer_pool_read_requests = buffer pool requests_total | Pages requested from the buffer pool
+Innodb_buffer_pool_reads = buffer pool reads_total | Pages not found in the buffer pool
+Memory_used = memory used_bytes | Memory that the server has allocated | fills
+""",
+    Innodb_row_lock_time=Cost("row_lock_wait_us_per_txn", "wait for row locks", "lock wait"),
+    Innodb_os_log_written=Cost("redo_bytes_per_txn", "redo log", "log"),
+    Innodb_buffer_pool_read_requests=Cost(
+        "pages_requested_per_txn", "pages requested from the buffer pool", "buffers"
     ),
-    "Threads_running": DeclaredMetric(
-        "running_sessions", "database", "Sessions that run a statement, without the monitor's own", fills=True
-    ),
-    "Com_stmt_prepare": DeclaredMetric("prepares_total", "statements", "Prepared statements created"),
-    "Com_stmt_execute": DeclaredMetric("executions_total", "statements", "Executions of prepared statements"),
-    "Com_stmt_close": DeclaredMetric("closes_total", "statements", "Prepared statements closed"),
-    "Com_stmt_reprepare": DeclaredMetric(
-        "reprepares_total", "statements", "Statements prepared again by the server"
-    ),
-    "Prepared_stmt_count": DeclaredMetric(
-        "prepared", "statements", "Prepared statements of all sessions", limit=True, fills=True
-    ),
-    "Qcache_hits": DeclaredMetric("hits_total", "query cache", "Queries answered from the query cache"),
-    "Qcache_inserts": DeclaredMetric("inserts_total", "query cache", "Results stored in the query cache"),
-    "Qcache_not_cached": DeclaredMetric(
-        "not_cached_total", "query cache", "Queries that could not be cached"
-    ),
-    "Qcache_lowmem_prunes": DeclaredMetric(
-        "evicted_total", "query cache", "Results evicted for lack of memory"
-    ),
-    "Qcache_queries_in_cache": DeclaredMetric(
-        "entries", "query cache", "Results in the query cache", fills=True
-    ),
-    "Innodb_row_lock_waits": DeclaredMetric("waits_total", "row locks", "Waits for row locks"),
-    "Innodb_row_lock_time": DeclaredMetric(
-        "wait_ns_total", "row locks", "Time waited for row locks", (_ROW_LOCKS,)
-    ),
-    "Innodb_os_log_written": DeclaredMetric("bytes_total", "redo", "Redo log written", (_REDO,)),
-    "Innodb_buffer_pool_read_requests": DeclaredMetric(
-        "requests_total", "buffer pool", "Pages requested from the buffer pool", (_REQUESTS,)
-    ),
-    "Innodb_buffer_pool_reads": DeclaredMetric(
-        "reads_total", "buffer pool", "Pages not found in the buffer pool", (_READS,)
-    ),
-    "Memory_used": DeclaredMetric("used_bytes", "memory", "Memory that the server has allocated", fills=True),
-}
+    Innodb_buffer_pool_reads=Cost("pages_read_per_txn", "pages read into the buffer pool", "buffers"),
+)
 _CACHE = DeclaredMetric(
     "used_bytes", "query cache", "Memory of the query cache in use, if it is on", limit=True, fills=True
 )

@@ -7,70 +7,172 @@ in their own session only: they are left out.
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 from steelyard.monitors.postgres.connection import Connection, connect, disconnect, message_of
-from steelyard.monitors.postgres.counter_views import ENTRIES, PARTS, PASSES, PLANS, TEXTS, Part
 
-_WAL = Cost("wal_bytes_per_txn", "WAL", "log")
-_HITS = Cost("blocks_hit_per_txn", "blocks found in shared buffers", "buffers")
-_READS = Cost("blocks_read_per_txn", "blocks read into shared buffers", "buffers")
-_TEMPORARY = Cost("temp_bytes_per_txn", "temporary files", "buffers")
-_METRICS = (
-    DeclaredMetric("commits_total", "database", "Transactions committed"),
-    DeclaredMetric("rollbacks_total", "database", "Transactions rolled back"),
-    DeclaredMetric("blocks_hit_total", "database", "Blocks found in shared buffers", costs=(_HITS,)),
-    DeclaredMetric("blocks_read_total", "database", "Blocks not found in shared buffers", costs=(_READS,)),
-    DeclaredMetric("rows_returned_total", "database", "Rows that scans returned"),
-    DeclaredMetric("rows_written_total", "database", "Rows inserted, updated or deleted"),
-    DeclaredMetric("temp_bytes_total", "database", "Bytes written to temporary files", (_TEMPORARY,)),
-    DeclaredMetric("deadlocks_total", "database", "Deadlocks"),
-    DeclaredMetric("sessions", "database", "Sessions, without those of the monitors", fills=True),
-    DeclaredMetric("bytes_total", "wal", "WAL written", costs=(_WAL,)),
-    DeclaredMetric("records_total", "wal", "WAL records"),
-    DeclaredMetric("full_page_images_total", "wal", "Full page images in the WAL"),
-    DeclaredMetric("reads_total", "io", "Reads of tables, indexes and temporary tables, from version 16"),
-    DeclaredMetric("read_bytes_total", "io", "Bytes of these reads"),
-    DeclaredMetric("writes_total", "io", "Writes of tables, indexes and temporary tables"),
-    DeclaredMetric("written_bytes_total", "io", "Bytes of these writes, from version 16"),
-    DeclaredMetric("extends_total", "io", "Extensions of files, from version 16"),
-    DeclaredMetric("fsyncs_total", "io", "Calls of fsync, from version 16"),
-    DeclaredMetric("evictions_total", "io", "Blocks evicted from shared buffers, from version 16"),
-    DeclaredMetric("backend_writes_total", "io", "Writes by backends themselves, before version 16"),
-    DeclaredMetric("backend_fsyncs_total", "io", "Calls of fsync by backends themselves, before version 16"),
-    DeclaredMetric("timed_total", "checkpoints", "Checkpoints because of time"),
-    DeclaredMetric("requested_total", "checkpoints", "Checkpoints because of WAL or on request"),
-    DeclaredMetric(
-        "entries",
-        "statements",
-        "Entries of pg_stat_statements",
-        chart="statements",
-        group="memory",
-        limit=True,
-        fills=True,
-    ),
-    DeclaredMetric("held_calls", "statements", "Calls counted in the present entries"),
-    DeclaredMetric(
-        "held_plans", "statements", "Plans counted in the present entries, if track_planning is on"
-    ),
-    DeclaredMetric("eviction_passes_total", "statements", "Passes that evicted entries"),
-    DeclaredMetric(
-        "evicted_total", "statements", "Entries evicted: passes times the entries that one pass removes"
-    ),
-    DeclaredMetric("texts_bytes", "statements", "Size of the file of query texts", fills=True),
+_METRICS = described(
+    """
+database commits_total | Transactions committed
+database rollbacks_total | Transactions rolled back
+database blocks_hit_total | Blocks found in shared buffers
+database blocks_read_total | Blocks not found in shared buffers
+database rows_returned_total | Rows that scans returned
+database rows_written_total | Rows inserted, updated or deleted
+database temp_bytes_total | Bytes written to temporary files
+database deadlocks_total | Deadlocks
+database sessions | Sessions, without those of the monitors | fills
+wal bytes_total | WAL written
+wal records_total | WAL records
+wal full_page_images_total | Full page images in the WAL
+io reads_total | Reads of tables, indexes and temporary tables, from version 16
+io read_bytes_total | Bytes of these reads
+io writes_total | Writes of tables, indexes and temporary tables
+io written_bytes_total | Bytes of these writes, from version 16
+io extends_total | Extensions of files, from version 16
+io fsyncs_total | Calls of fsync, from version 16
+io evictions_total | Blocks evicted from shared buffers, from version 16
+io backend_writes_total | Writes by backends themselves, before version 16
+io backend_fsyncs_total | Calls of fsync by backends themselves, before version 16
+checkpoints timed_total | Checkpoints because of time
+checkpoints requested_total | Checkpoints because of WAL or on request
+statements held_calls | Calls counted in the present entries
+statements held_plans | Plans counted in the present entries, if track_planning is on
+statements eviction_passes_total | Passes that evicted entries
+statements evicted_total | Entries evicted: passes times the entries that one pass removes
+statements texts_bytes | Size of the file of query texts | fills
+""",
+    **{
+        "wal bytes_total": Cost("wal_bytes_per_txn", "WAL", "log"),
+        "database blocks_hit_total": Cost("blocks_hit_per_txn", "blocks found in shared buffers", "buffers"),
+        "database blocks_read_total": Cost(
+            "blocks_read_per_txn", "blocks read into shared buffers", "buffers"
+        ),
+        "database temp_bytes_total": Cost("temp_bytes_per_txn", "temporary files", "buffers"),
+    },
+)
+_ENTRIES = DeclaredMetric(
+    "entries",
+    "statements",
+    "Entries of pg_stat_statements",
+    (),
+    "statements",
+    "memory",
+    limit=True,
+    fills=True,
 )
 
+
+@dataclass(frozen=True)
+class _Part:
+    """A select of one row, joined to the others in a single query; its columns are called `entity metric`.
+
+    since, before: major versions of the server. hint: the remedy.
+    """
+
+    name: str
+    sql: str
+    since: int = 0
+    before: int = 10_000
+    hint: str = ""
+
+
+_IO = """
+    select coalesce(sum(reads), 0) as "io reads_total", coalesce(sum({read}), 0) as "io read_bytes_total",
+        coalesce(sum(writes), 0) as "io writes_total",
+        coalesce(sum({written}), 0) as "io written_bytes_total",
+        coalesce(sum(extends), 0) as "io extends_total", coalesce(sum(fsyncs), 0) as "io fsyncs_total",
+        coalesce(sum(evictions), 0) as "io evictions_total"
+    from pg_stat_io where object in ('relation', 'temp relation')
+"""
+_PARTS = (
+    _Part(
+        "database",
+        """
+        select xact_commit as "database commits_total", xact_rollback as "database rollbacks_total",
+            blks_hit as "database blocks_hit_total", blks_read as "database blocks_read_total",
+            tup_returned as "database rows_returned_total",
+            tup_inserted + tup_updated + tup_deleted as "database rows_written_total",
+            temp_bytes as "database temp_bytes_total", deadlocks as "database deadlocks_total",
+            numbackends as "database sessions"
+        from pg_stat_database where datname = current_database()
+        """,
+    ),
+    _Part(
+        "wal",
+        """
+        select wal_bytes as "wal bytes_total", wal_records as "wal records_total",
+            wal_fpi as "wal full_page_images_total"
+        from pg_stat_wal
+        """,
+        since=14,
+    ),
+    _Part(
+        "wal",
+        """select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as "wal bytes_total\"""",
+        before=14,
+        hint="a standby writes no WAL: monitor the primary",
+    ),
+    _Part("io", _IO.format(read="read_bytes", written="write_bytes"), since=18),
+    _Part("io", _IO.format(read="reads * op_bytes", written="writes * op_bytes"), since=16, before=18),
+    _Part(
+        "io",
+        """
+        select buffers_checkpoint + buffers_clean + buffers_backend as "io writes_total",
+            buffers_backend as "io backend_writes_total", buffers_backend_fsync as "io backend_fsyncs_total"
+        from pg_stat_bgwriter
+        """,
+        before=16,
+    ),
+    _Part(
+        "checkpoints",
+        """
+        select num_timed as "checkpoints timed_total", num_requested as "checkpoints requested_total"
+        from pg_stat_checkpointer
+        """,
+        since=17,
+    ),
+    _Part(
+        "checkpoints",
+        """
+        select checkpoints_timed as "checkpoints timed_total",
+            checkpoints_req as "checkpoints requested_total"
+        from pg_stat_bgwriter
+        """,
+        before=17,
+    ),
+)
+# calls and plans are gauges: they disappear with their evicted entry
+_ENTRIES_OF = """
+    select count(*) as "statements entries",
+        current_setting('pg_stat_statements.max')::int as "statements entries_limit",
+        coalesce(sum(calls), 0) as "statements held_calls"{plans}
+    from {schema}.pg_stat_statements(false)
+"""
+_PLANS = """, coalesce(sum(plans), 0) as "statements held_plans\""""
+# A pass of eviction drops 5 % of the entries, at least 10, and begins only when all are in use
+# (entry_dealloc in pg_stat_statements.c, the same in 13 to 18): so the number of entries evicted
+# is known from the number of passes.
+_PASSES = """
+    select dealloc as "statements eviction_passes_total",
+        dealloc * greatest(10, current_setting('pg_stat_statements.max')::int * 5 / 100)
+            as "statements evicted_total"
+    from {schema}.pg_stat_statements_info
+"""
+_TEXTS = _Part(
+    "statement texts",
+    """select size as "statements texts_bytes" from pg_stat_file('pg_stat_tmp/pgss_query_texts.stat')""",
+    hint="needs a superuser or pg_read_server_files",
+)
 # Reading costs 0.8 us per entry (4 ms for 5,000) and holds the lock that new entries need: it may take
 # at most this share of the time, but there is at least one reading every two seconds.
 _ENTRIES_SHARE = 1 / 400
 _ENTRIES_PERIOD_S_MIN, _ENTRIES_PERIOD_S_MAX = 0.9, 2.0
-
-
 _STATEMENTS_STATE = b"""
     select e.extnamespace::regnamespace::text,
         current_setting('pg_stat_statements.max', true) is not null,
@@ -85,7 +187,7 @@ class PostgresMonitor:
     """
 
     declares = Declaration(
-        _METRICS,
+        (*_METRICS.values(), _ENTRIES),
         text="Backends publish their counters about once per second, so transactions come from the load"
         " engine. `statements` is pg_stat_statements, if `shared_preload_libraries` includes it.",
     )
@@ -107,7 +209,7 @@ class PostgresMonitor:
         version = connection.info.server_version // 10_000
         try:
             counters, entries = self._statements(connection)
-            self._query = self._joined(connection, [*PARTS, *counters], version)
+            self._query = self._joined(connection, [*_PARTS, *counters], version)
             self._entries_query = self._joined(connection, entries, version)
         except psycopg.Error as error:
             self.close()
@@ -151,14 +253,14 @@ class PostgresMonitor:
                 samples.append(Sample(entity, metric, float(value) - own_share))
         return samples
 
-    def _joined(self, connection: Connection, parts: Iterable[Part], version: int) -> bytes:
+    def _joined(self, connection: Connection, parts: Iterable[_Part], version: int) -> bytes:
         """One select over all parts that exist in this server and are readable; empty if none."""
-        usable: list[Part] = []
+        usable: list[_Part] = []
         for part in parts:
             if not part.since <= version < part.before:
                 continue
             try:
-                connection.read(part.sql().encode())
+                connection.read(part.sql.encode())
             except psycopg.Error as error:
                 if connection.broken:
                     raise
@@ -166,10 +268,10 @@ class PostgresMonitor:
                 self.missing.append(f"{part.name}: {message_of(error)}{hint}")
             else:
                 usable.append(part)
-        rows = (f"({part.sql()}) as part{i}" for i, part in enumerate(usable))
+        rows = (f"({part.sql}) as part{i}" for i, part in enumerate(usable))
         return ("select * from " + " cross join ".join(rows)).encode() if usable else b""
 
-    def _statements(self, connection: Connection) -> tuple[list[Part], list[Part]]:
+    def _statements(self, connection: Connection) -> tuple[list[_Part], list[_Part]]:
         """Parts of pg_stat_statements: counters for each reading, entries for fewer."""
         row = connection.read(_STATEMENTS_STATE).fetchone()
         schema, loaded, plans = row or (None, False, False)
@@ -186,7 +288,6 @@ class PostgresMonitor:
                 "statements: the monitor's own queries are among the entries (monitor as a superuser, or "
                 "grant set on parameter pg_stat_statements.track)"
             )
-        columns = ENTRIES.columns + ((PLANS,) if plans else ())
-        entries = replace(ENTRIES, source=ENTRIES.source.format(schema=schema), columns=columns)
-        passes = replace(PASSES, source=PASSES.source.format(schema=schema))
-        return [passes, TEXTS], [entries]
+        entries = _ENTRIES_OF.format(schema=schema, plans=_PLANS if plans else "")
+        passes = _Part("statement evictions", _PASSES.format(schema=schema), since=14)
+        return [passes, _TEXTS], [_Part("statements", entries)]

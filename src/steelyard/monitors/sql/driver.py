@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from steelyard.monitors import Unavailable
-from steelyard.monitors.session import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session
+from steelyard.monitors import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session, Unavailable
 
 # Java has to start, and the driver to connect; the lab waits 10 s for a monitor to open
 _CONNECT_S = 9.0

@@ -8,10 +8,9 @@ from typing import Any
 import psycopg
 import pymysql
 
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Sample, Session, Target, Unavailable
 from steelyard.monitors.mariadb import counters as mariadb
 from steelyard.monitors.postgres import connection as postgres
-from steelyard.monitors.session import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session
 from steelyard.monitors.sql.queries import Query, metric_name
 
 # of this statement alone: a proxy gives the session to others as well

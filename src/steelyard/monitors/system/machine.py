@@ -5,66 +5,51 @@ from functools import partial
 from pathlib import Path
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 from steelyard.monitors.system.procfs import NS_PER_TICK, ProcFile, reason, shared_budget
 
 _SECTOR_BYTES = 512  # in diskstats, whatever the disk's own sector
 _NS_PER_MS = 1_000_000
 _NS_PER_US = 1_000
 
-# The order of the columns of /proc/stat; user includes guest, nice includes guest_nice.
-_MODES = {
-    "user": "CPU time in user mode, guests included",
-    "nice": "CPU time in user mode at low priority, guests included",
-    "system": "CPU time in system mode",
-    "idle": "Time without work",
-    "iowait": "Time without work while I/O was under way",
-    "irq": "CPU time in interrupt handlers",
-    "softirq": "CPU time in soft interrupt handlers",
-    "steal": "Time that the hypervisor gave to other guests",
-    "guest": "CPU time of virtual machines",
-    "guest_nice": "CPU time of virtual machines at low priority",
-}
-_MODE_METRICS = tuple(f"{mode}_ns_total" for mode in _MODES)
-
-_STAT_METRICS = {
-    b"ctxt": "context_switches_total",
-    b"intr": "interrupts_total",
-    b"processes": "forks_total",
-    b"procs_running": "runqueue_tasks",
-    b"procs_blocked": "blocked_tasks",
-}
-_MEMORY_METRICS = {
-    b"MemAvailable": "memory_available_bytes",
-    b"Dirty": "memory_dirty_bytes",
-    b"Cached": "memory_cached_bytes",
-}
-_METRICS = (
-    *(DeclaredMetric(f"{mode}_ns_total", "cpu*", meaning) for mode, meaning in _MODES.items()),
-    DeclaredMetric("context_switches_total", "host", "Context switches of all CPUs"),
-    DeclaredMetric("interrupts_total", "host", "Interrupts"),
-    DeclaredMetric("forks_total", "host", "Processes and threads started"),
-    DeclaredMetric("runqueue_tasks", "host", "Threads that run or wait for a CPU", chart="host", group="cpu"),
-    DeclaredMetric("blocked_tasks", "host", "Threads that wait for I/O"),
-    DeclaredMetric("memory_available_bytes", "host", "Memory that programs can use without swapping"),
-    DeclaredMetric("memory_dirty_bytes", "host", "File pages that wait to be written"),
-    DeclaredMetric("memory_cached_bytes", "host", "Page cache"),
-    DeclaredMetric("swap_used_bytes", "host", "Swap space in use", limit=True),
-    DeclaredMetric("page_faults_major_total", "host", "Page faults that read from storage"),
-    DeclaredMetric("reads_total", "disk:*", "Reads completed"),
-    DeclaredMetric("read_bytes_total", "disk:*", "Bytes read"),
-    DeclaredMetric("writes_total", "disk:*", "Writes completed"),
-    DeclaredMetric("written_bytes_total", "disk:*", "Bytes written"),
-    DeclaredMetric("busy_ns_total", "disk:*", "Time with at least one request under way"),
-    DeclaredMetric("received_bytes_total", "net:*", "Bytes received"),
-    DeclaredMetric("received_packets_total", "net:*", "Packets received"),
-    DeclaredMetric("sent_bytes_total", "net:*", "Bytes sent"),
-    DeclaredMetric("sent_packets_total", "net:*", "Packets sent"),
-    DeclaredMetric("some_ns_total", "psi:*", "Pressure: time in which at least one task was stalled"),
-    DeclaredMetric(
-        "full_ns_total", "psi:*", "Pressure: time in which all tasks were stalled; not of the CPU"
-    ),
+# of stat and meminfo by the word that begins their line
+_METRICS = described("""
+cpu* user_ns_total | CPU time in user mode, guests included
+cpu* nice_ns_total | CPU time in user mode at low priority, guests included
+cpu* system_ns_total | CPU time in system mode
+cpu* idle_ns_total | Time without work
+cpu* iowait_ns_total | Time without work while I/O was under way
+cpu* irq_ns_total | CPU time in interrupt handlers
+cpu* softirq_ns_total | CPU time in soft interrupt handlers
+cpu* steal_ns_total | Time that the hypervisor gave to other guests
+cpu* guest_ns_total | CPU time of virtual machines
+cpu* guest_nice_ns_total | CPU time of virtual machines at low priority
+ctxt = host context_switches_total | Context switches of all CPUs
+intr = host interrupts_total | Interrupts
+processes = host forks_total | Processes and threads started
+procs_blocked = host blocked_tasks | Threads that wait for I/O
+MemAvailable = host memory_available_bytes | Memory that programs can use without swapping
+Dirty = host memory_dirty_bytes | File pages that wait to be written
+Cached = host memory_cached_bytes | Page cache
+host swap_used_bytes | Swap space in use | limit
+host page_faults_major_total | Page faults that read from storage
+disk:* reads_total | Reads completed
+disk:* read_bytes_total | Bytes read
+disk:* writes_total | Writes completed
+disk:* written_bytes_total | Bytes written
+disk:* busy_ns_total | Time with at least one request under way
+net:* received_bytes_total | Bytes received
+net:* received_packets_total | Packets received
+net:* sent_bytes_total | Bytes sent
+net:* sent_packets_total | Packets sent
+psi:* some_ns_total | Pressure: time in which at least one task was stalled
+psi:* full_ns_total | Pressure: time in which all tasks were stalled; not of the CPU
+""")
+_METRICS["procs_running"] = DeclaredMetric(
+    "runqueue_tasks", "host", "Threads that run or wait for a CPU", chart="host", group="cpu"
 )
+# the order of the columns of /proc/stat; user includes guest, nice includes guest_nice
+_MODES = [metric.name for metric in _METRICS.values() if metric.entity == "cpu*"]
 _DISK_COLUMNS = (
     ("reads_total", 3, 1),
     ("read_bytes_total", 5, _SECTOR_BYTES),
@@ -95,7 +80,7 @@ class HostMonitor:
     missing: unreadable sources, each with its reason; the others are still read.
     """
 
-    declares = Declaration(_METRICS)
+    declares = Declaration((*_METRICS.values(),))
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
         self._proc = proc
@@ -175,11 +160,11 @@ class HostMonitor:
             key, _, rest = line.partition(b" ")
             if key.startswith(b"cpu"):
                 entity = key.decode()
-                for metric, ticks in zip(_MODE_METRICS, rest.split(), strict=False):
+                for metric, ticks in zip(_MODES, rest.split(), strict=False):
                     yield self._mode(entity, metric, int(ticks) * NS_PER_TICK)
-            elif key in _STAT_METRICS:
+            elif metric := _METRICS.get(key.decode()):
                 # the total is the first number; the line of interrupts has kilobytes
-                yield Sample("host", _STAT_METRICS[key], int(rest.split(None, 1)[0]))
+                yield Sample("host", metric.name, int(rest.split(None, 1)[0]))
 
     def _mode(self, entity: str, metric: str, value: int) -> Sample:
         # The kernel sometimes decreases idle and iowait (proc(5)); a counter must not fall.
@@ -201,8 +186,8 @@ def _meminfo(text: bytes) -> Iterator[Sample]:
     swap_kb: dict[bytes, int] = {}
     for line in text.splitlines():
         key, _, rest = line.partition(b":")
-        if key in _MEMORY_METRICS:
-            yield Sample("host", _MEMORY_METRICS[key], int(rest.split()[0]) * 1024)
+        if metric := _METRICS.get(key.decode()):
+            yield Sample("host", metric.name, int(rest.split()[0]) * 1024)
         elif key in (b"SwapTotal", b"SwapFree"):
             swap_kb[key] = int(rest.split()[0])
     if len(swap_kb) == 2:

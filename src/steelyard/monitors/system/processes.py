@@ -7,8 +7,7 @@ from pathlib import Path
 from steelyard.declared_metrics import SERVER_CPU_COST, Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import Budget, parents_in, reason, shared_budget, tasks_of
-from steelyard.monitors.system.role_totals import Role
-from steelyard.monitors.system.task import USAGE, Process, added
+from steelyard.monitors.system.task import USAGE, Process, Role, added
 
 OWN_ROLE = "monitors"  # whose connections Target.own_backends serve
 
