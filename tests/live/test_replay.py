@@ -21,13 +21,13 @@ from postgres_logs import as_csv, record
 from servers import Server, postgres
 
 from steelyard import _core
-from steelyard.captures.write import capture
+from steelyard.captures.folder import capture
 from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.workloads import work_of
 from steelyard.workloads.load_plan import load_plan
-from steelyard.workloads.replay.capture_file import Capture, read_capture, sessions
+from steelyard.workloads.replay import Capture, read_capture, sessions
 
 STUDY = """\
 name = "r"

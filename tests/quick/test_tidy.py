@@ -122,10 +122,9 @@ ROOMS = {
         judge bundles
     """,
     "captures": """
-        tokens
-        entry statements
-        formats selection store classes
-        write
+        statements
+        entry
+        formats selection
         folder
         mix
     """,

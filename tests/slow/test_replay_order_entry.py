@@ -14,14 +14,14 @@ from pymysql.constants import CLIENT
 from servers import postgres
 
 from steelyard import _core
-from steelyard.captures.write import capture
+from steelyard.captures.folder import capture
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.subjects.mariadb import data_directory
 from steelyard.subjects.postgres import workload_tables
 from steelyard.workloads import Work, work_of
 from steelyard.workloads.load_plan import load_plan
-from steelyard.workloads.replay.capture_file import Capture, read_capture, sessions
+from steelyard.workloads.replay import Capture, read_capture, sessions
 
 ORDERS = """\
 name = "orders"

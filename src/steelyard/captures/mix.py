@@ -19,8 +19,7 @@ import tomli_w
 
 from steelyard.captures.entry import Entry, Records
 from steelyard.captures.formats.registry import format_of
-from steelyard.captures.statements import facts
-from steelyard.captures.tokens import normalised, tokens
+from steelyard.captures.statements import facts, normalised, tokens
 from steelyard.errors import InputError
 from steelyard.study.source import text_of, toml_of
 

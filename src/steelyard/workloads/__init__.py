@@ -34,7 +34,7 @@ class DataTable:
 
 @dataclass(frozen=True)
 class FileTable:
-    """A table whose rows a program generates. columns: portable SQL, with types; key: primary, may be empty.
+    """A table whose rows a program generates. columns: portable SQL, with types; key: primary, '' for none.
 
     write: writes the rows into a folder as a CSV file with a header line, NULL as the word; returns its path.
     loaded_bytes: about its size with indexes; 0: not known.
@@ -42,8 +42,8 @@ class FileTable:
 
     name: str
     columns: str
-    key: tuple[str, ...]
-    indexes: tuple[tuple[str, ...], ...]
+    key: str
+    indexes: tuple[str, ...]
     write: Callable[[Path], Path]
     loaded_bytes: int = 0
 
@@ -114,10 +114,10 @@ class Work:
 WORKLOADS: dict[str, str] = {
     "lookup": "steelyard.workloads.orders:lookup",
     "orders": "steelyard.workloads.orders:orders",
-    "storm": "steelyard.workloads.storm:storm",
+    "storm": "steelyard.workloads.orders:storm",
     "sql": "steelyard.workloads.sql:sql",
     "pgbench": "steelyard.workloads.pgbench.workload:pgbench",
-    "replay": "steelyard.workloads.replay.workload:replay",
+    "replay": "steelyard.workloads.replay:replay",
     "brokerage": "steelyard.workloads.brokerage.workload:brokerage",
     "order-entry": "steelyard.workloads.order_entry.workload:order_entry",
     "key-value": "steelyard.workloads.key_value:key_value",

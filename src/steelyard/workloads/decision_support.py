@@ -19,8 +19,8 @@ from pathlib import Path
 from steelyard.errors import InputError
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import Statement
-from steelyard.workloads import FileTable, Work
-from steelyard.workloads.layout import check_disk_room
+from steelyard.workloads import Work
+from steelyard.workloads.layout import Layout, check_disk_room
 
 _PROGRAM = "tpchgen-cli"
 _GENERATE_S = 7200
@@ -30,53 +30,59 @@ _QUERY = re.compile(r"^-- query: (\w+),.*\n((?:(?!^--).*\n)+)", re.MULTILINE)
 _DATA_BYTES_PER_SF = 2.0e9
 _ROOM_BYTES_PER_SF = 5.0e9
 
-# columns, primary key, indexes on foreign keys
-_TABLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "region": ("r_regionkey integer, r_name char(25), r_comment varchar(152)", "r_regionkey", ()),
-    "nation": (
+# with indexes on foreign keys
+_TABLES: dict[str, Layout] = {
+    "region": Layout("r_regionkey integer, r_name char(25), r_comment varchar(152)", "r_regionkey", 0),
+    "nation": Layout(
         "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",
         "n_nationkey",
-        ("n_regionkey",),
+        0,
+        "n_regionkey",
     ),
-    "part": (
+    "part": Layout(
         "p_partkey integer, p_name varchar(55), p_mfgr char(25), p_brand char(10), p_type varchar(25),"
         " p_size integer, p_container char(10), p_retailprice decimal(15,2), p_comment varchar(23)",
         "p_partkey",
-        (),
+        0,
     ),
-    "supplier": (
+    "supplier": Layout(
         "s_suppkey integer, s_name char(25), s_address varchar(40), s_nationkey integer, s_phone char(15),"
         " s_acctbal decimal(15,2), s_comment varchar(101)",
         "s_suppkey",
-        ("s_nationkey",),
+        0,
+        "s_nationkey",
     ),
-    "partsupp": (
+    "partsupp": Layout(
         "ps_partkey integer, ps_suppkey integer, ps_availqty integer, ps_supplycost decimal(15,2),"
         " ps_comment varchar(199)",
         "ps_partkey, ps_suppkey",
-        ("ps_suppkey",),
+        0,
+        "ps_suppkey",
     ),
-    "customer": (
+    "customer": Layout(
         "c_custkey integer, c_name varchar(25), c_address varchar(40), c_nationkey integer,"
         " c_phone char(15), c_acctbal decimal(15,2), c_mktsegment char(10), c_comment varchar(117)",
         "c_custkey",
-        ("c_nationkey",),
+        0,
+        "c_nationkey",
     ),
-    "orders": (
+    "orders": Layout(
         "o_orderkey integer, o_custkey integer, o_orderstatus char(1), o_totalprice decimal(15,2),"
         " o_orderdate date, o_orderpriority char(15), o_clerk char(15), o_shippriority integer,"
         " o_comment varchar(79)",
         "o_orderkey",
-        ("o_custkey",),
+        0,
+        "o_custkey",
     ),
-    "lineitem": (
+    "lineitem": Layout(
         "l_orderkey integer, l_partkey integer, l_suppkey integer, l_linenumber integer,"
         " l_quantity decimal(15,2), l_extendedprice decimal(15,2), l_discount decimal(15,2),"
         " l_tax decimal(15,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date,"
         " l_commitdate date, l_receiptdate date, l_shipinstruct char(25), l_shipmode char(10),"
         " l_comment varchar(44)",
         "l_orderkey, l_linenumber",
-        ("l_partkey, l_suppkey", "l_suppkey"),
+        0,
+        "l_partkey, l_suppkey; l_suppkey",
     ),
 }
 
@@ -89,10 +95,7 @@ def decision_support(workload: QueriesWorkload) -> Work:
     return Work(
         statements=queries(),
         files=tuple(
-            FileTable(
-                name, columns, _names(key), tuple(map(_names, indexes)), partial(_write, program, scale, name)
-            )
-            for name, (columns, key, indexes) in _TABLES.items()
+            table.table(name, partial(_write, program, scale, name)) for name, table in _TABLES.items()
         ),
         read_only=True,
         remarks=tuple(_remarks(scale)),
@@ -103,10 +106,6 @@ def queries() -> dict[str, Statement]:
     """The 22 queries by name: q01 to q22."""
     text = files("steelyard.workloads").joinpath("decision_support.sql").read_text(encoding="utf-8")
     return {name: Statement(sql=sql.strip().rstrip(";")) for name, sql in _QUERY.findall(text)}
-
-
-def _names(columns: str) -> tuple[str, ...]:
-    return tuple(columns.split(", "))
 
 
 def _program() -> str:

@@ -1,5 +1,6 @@
 """Tables of a workload: columns in SQL of every server, keys, indexes, size; room on the disk."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -12,25 +13,33 @@ from steelyard.workloads import FileTable
 
 @dataclass(frozen=True)
 class Layout:
-    """A table. row_bytes: about, with its indexes."""
+    """A table. key, indexes: names of columns; row_bytes: about, with its indexes.
+
+    rows, per_unit, per_trade: how many there are as loaded, of any scale and of each unit and trade.
+    """
 
     columns: str
-    key: tuple[str, ...]
+    key: str
     row_bytes: int
-    indexes: tuple[tuple[str, ...], ...] = ()
+    indexes: str = ""
+    rows: float = 0
+    per_unit: float = 0
+    per_trade: float = 0
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> list[str]:
         """Names of its columns, in order."""
-        depth, names, word = 0, list[str](), ""
-        for character in self.columns + ",":
-            depth += {"(": 1, ")": -1}.get(character, 0)
-            if character == "," and depth == 0:
-                names.append(word.split()[0])
-                word = ""
-            else:
-                word += character
-        return tuple(names)
+        # commas within brackets part digits of a decimal
+        return [column.split()[0] for column in re.split(r",(?![^(]*\))", self.columns)]
+
+    def count(self, units: int, trades: int = 0) -> int:
+        """Rows as loaded."""
+        return round(self.rows + self.per_unit * units + self.per_trade * trades)
+
+    def table(self, name: str, write: Callable[[Path], Path], rows: int = 0) -> FileTable:
+        """With what writes its rows, so many of them."""
+        indexes = tuple(filter(None, self.indexes.split("; ")))
+        return FileTable(name, self.columns, self.key, indexes, write, self.row_bytes * rows)
 
 
 def file_tables(
@@ -48,10 +57,7 @@ def file_tables(
 
         return write
 
-    return tuple(
-        FileTable(name, one.columns, one.key, one.indexes, writes(name, one), one.row_bytes * rows(name))
-        for name, one in layouts.items()
-    )
+    return tuple(one.table(name, writes(name, one), rows(name)) for name, one in layouts.items())
 
 
 def check_disk_room(

@@ -12,13 +12,13 @@ import pytest
 from postgres_logs import as_csv, record
 
 from steelyard.captures.entry import CALLED, FAILED, INCOMPLETE, Records
+from steelyard.captures.folder import capture
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.mix import write_mix
-from steelyard.captures.write import capture
 from steelyard.errors import InputError
 from steelyard.study.load_study import read_study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.workloads.replay.capture_file import Capture, sessions
+from steelyard.workloads.replay import Capture, sessions
 
 CASES = Path(__file__).parent / "cases"
 
@@ -161,7 +161,7 @@ def test_comments_and_lengths_of_lists_make_no_classes_and_each_text_is_sent(tmp
 
 
 def test_classes_in_memory_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.captures.classes._TEXTS_MAX", 5)
+    monkeypatch.setattr("steelyard.captures.selection._TEXTS_MAX", 5)
     records = [record(n, f"duration: 1 ms  statement: select {'a' * n} from t") for n in range(1, 21)]
     header = capture([log(tmp_path, records)], tmp_path / "c")
     assert {one.name: one.executions for one in header.classes}["other statements"] == 15

@@ -9,15 +9,14 @@ import pytest
 from click.testing import CliRunner
 from postgres_logs import as_csv, record
 
-from steelyard.captures.folder import write_folder
-from steelyard.captures.write import capture
+from steelyard.captures.folder import capture, write_folder
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
-from steelyard.workloads.replay.capture_file import read_capture, sessions
+from steelyard.workloads.replay import read_capture, sessions
 
 
 def log(folder: Path, *texts: str, database: str = "shop") -> Path:

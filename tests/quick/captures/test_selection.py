@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.captures.entry import COPIED, CUT, FAILED, UNDOING, Entry
 from steelyard.captures.selection import GIVES, SERVER_VALUES, STATE, WRITES, Selection
-from steelyard.captures.tokens import Dialect, normalised, tokens
+from steelyard.captures.statements import Dialect, normalised, tokens
 
 
 def entry(sql: str, flaw: str = "", xact: str = "") -> Entry:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard.captures.entry import INCOMPLETE, Entry, Records
 from steelyard.captures.formats.postgres_messages import Line, Statements
-from steelyard.captures.tokens import Dialect
+from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
 
 NAME = "PostgreSQL csvlog"

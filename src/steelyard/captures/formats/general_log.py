@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.captures.entry import OTHERS, PARTS, WHOLE_SECONDS, Clock, Entry, Records
-from steelyard.captures.tokens import Dialect
+from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
 
 NAME = "general log of MariaDB"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.captures.entry import INCOMPLETE, NO_VALUES, OTHERS, PARTS, Entry, Records
-from steelyard.captures.tokens import Dialect
+from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
 
 NAME = "pgreplay's replay file"

@@ -1,13 +1,45 @@
-"""The formats. A new one is one file and its line here."""
+"""The formats: a new one is one file and its line here; and what `steelyard capture-load` has written."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from steelyard.captures.entry import Format
+from steelyard.captures.entry import Entry, Format, How, Records
 from steelyard.captures.formats import csvlog, general_log, jsonlog, pgreplay, slow_log
-from steelyard.captures.formats.own import OwnFormat
+from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
+from steelyard.workloads.replay import read_capture, sessions
+
+_HOW: dict[str, How] = {"text": "text", "parsed-text": "parsed", "values": "values", "text-values": "values"}
+
+
+@dataclass(frozen=True)
+class _OwnFormat:
+    """Captures of one dialect."""
+
+    DIALECT: Dialect
+    NAME: str = "steelyard capture"
+    NOTE: str = ""
+
+    def sniff(self, head: bytes) -> bool:
+        """Its header, with the dialect near its begin."""
+        begin = head[:256]
+        return begin.startswith(b'{"format":"steelyard capture"') and f'"{self.DIALECT}"'.encode() in begin
+
+    def read(self, path: Path, records: Records) -> Iterator[Entry]:
+        """The statements. Raises InputError."""
+        header = read_capture(path)
+        for reason, count in header.left_out.items():
+            records.leave(reason, header.first.get(reason, str(path)), count)
+        for number, events in enumerate(sessions(path)):
+            for at_us, class_, values in events:
+                one = header.classes[class_]
+                sql = one.sql if one.takes == "values" else values[0] or ""
+                bound = tuple(values) if one.takes == "values" else ()
+                yield Entry(str(number), at_us, None, sql, _HOW[one.takes], bound)
+
 
 FORMATS = cast(
     "tuple[Format, ...]",
@@ -16,8 +48,8 @@ FORMATS = cast(
         jsonlog,
         slow_log,
         general_log,
-        OwnFormat("postgresql"),
-        OwnFormat("mysql"),
+        _OwnFormat("postgresql"),
+        _OwnFormat("mysql"),
         # last: its records have the fewest marks
         pgreplay,
     ),

@@ -18,7 +18,7 @@ from steelyard.captures.entry import (
     Entry,
     Records,
 )
-from steelyard.captures.tokens import Dialect
+from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
 
 NAME = "slow log of MariaDB"

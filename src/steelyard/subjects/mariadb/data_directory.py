@@ -200,12 +200,12 @@ def _create(table: DataTable) -> list[str]:
 
 def _fill(table: FileTable, path: Path) -> list[str]:
     """Rows are stored in the primary key, so it exists first; other indexes are built afterwards."""
-    key = f", primary key ({', '.join(table.key)})" if table.key else ""
+    key = f", primary key ({table.key})" if table.key else ""
     return [
         f"create table {table.name} ({table.columns}{key}) engine = InnoDB",
         f"load data infile '{path}' into table {table.name} character set utf8mb4"
         " fields terminated by ',' optionally enclosed by '\"' escaped by '' ignore 1 lines",
-        *(f"alter table {table.name} add index ({', '.join(columns)})" for columns in table.indexes),
+        *(f"alter table {table.name} add index ({columns})" for columns in table.indexes),
     ]
 
 

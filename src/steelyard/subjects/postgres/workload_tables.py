@@ -116,9 +116,9 @@ def _fill(connection: _Connection, table: FileTable, folder: Path) -> None:
     path.unlink()
     execute("set maintenance_work_mem = '256MB'")
     if table.key:
-        execute(f"alter table {table.name} add primary key ({', '.join(table.key)})")
+        execute(f"alter table {table.name} add primary key ({table.key})")
     for columns in table.indexes:
-        execute(f"create index on {table.name} ({', '.join(columns)})")
+        execute(f"create index on {table.name} ({columns})")
     execute("reset maintenance_work_mem")
 
 

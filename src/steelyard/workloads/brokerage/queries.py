@@ -13,7 +13,7 @@ from steelyard.workloads.brokerage.draws import (
     security,
     tax_number,
 )
-from steelyard.workloads.brokerage.market_data import days_before
+from steelyard.workloads.brokerage.generator import days_before
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
 from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 

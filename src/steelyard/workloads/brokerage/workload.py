@@ -5,7 +5,7 @@ from steelyard.workloads import Condition, Work
 from steelyard.workloads.brokerage.generator import lines
 from steelyard.workloads.brokerage.market import market_feed, trade_result
 from steelyard.workloads.brokerage.queries import lookups, queries
-from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, TAX_RATES, Scale
+from steelyard.workloads.brokerage.scale import Scale
 from steelyard.workloads.brokerage.schema import TABLES
 from steelyard.workloads.brokerage.trade_order import trade_order
 from steelyard.workloads.layout import check_disk_room, file_tables
@@ -15,40 +15,6 @@ from steelyard.workloads.steps import named
 _ROOM_BYTES_PER_UNIT, _ROOM_BYTES_PER_UNIT_AND_DAY = 6e8, 2.5e8
 # each trade has its settlement, history and holdings
 _GROWING = ("trade",)
-
-_FIXED = {
-    "charge": 15,
-    "commission_rate": 240,
-    "exchange": 4,
-    "industry": INDUSTRIES,
-    "sector": SECTORS,
-    "status_type": 5,
-    "taxrate": TAX_RATES,
-    "trade_type": 5,
-    "trade_request": 0,
-}
-_PER_CUSTOMER = {
-    "customer": 1.0,
-    "watch_list": 1.0,
-    "customer_taxrate": 2.0,
-    "customer_account": 5.0,
-    "account_permission": 1.42 * 5,
-    "broker": 0.01,
-    "company": 0.5,
-    "security": 0.685,
-    "last_trade": 0.685,
-    "daily_market": 0.685 * 1_305,
-    "watch_item": 100.0,
-    "holding_summary": 9.96 * 5,
-}
-_PER_TRADE = {
-    "trade": 1.0,
-    "settlement": 1.0,
-    "trade_history": 2.4,
-    "cash_transaction": 0.92,
-    "holding": 0.051,
-    "holding_history": 1.34,
-}
 
 _CHECKED_ALWAYS = 3
 _BY_BROKER = (
@@ -145,11 +111,7 @@ def _remarks(workload: BrokerageWorkload) -> list[str]:
 
 def rows(table: str, scale: Scale) -> int:
     """Rows of a table as loaded; holdings as after 300 days."""
-    if table in _FIXED:
-        return _FIXED[table]
-    if table in _PER_CUSTOMER:
-        return round(_PER_CUSTOMER[table] * scale.customers)
-    return round(_PER_TRADE[table] * scale.trades)
+    return TABLES[table].count(scale.customers, scale.trades)
 
 
 def conditions(after_runs: str) -> tuple[Condition, ...]:

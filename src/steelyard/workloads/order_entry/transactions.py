@@ -1,7 +1,6 @@
 """The five transactions of order entry (clauses 2.4 to 2.8) and their mix."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
@@ -89,33 +88,23 @@ _SALES = (
 )
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of transaction: its weight in the mix, its waits, its statements, its steps."""
-
-    weight: int
-    keying_s: float
-    think_s: float
-    statements: Callable[[OrderEntryWorkload], Mapping[str, str]]
-    steps: Callable[[OrderEntryWorkload], Steps]
-
-
 def transactions(workload: OrderEntryWorkload) -> tuple[dict[str, Statement], dict[str, Scripted]]:
     """Statements and transactions by name."""
-    return named(
-        {name: Kind(kind.statements(workload), _scripted(workload, kind)) for name, kind in _KINDS.items()}
-        | report(workload.report_clients)
-    )
+    waits_ms = 1e3 if workload.waits else 0.0
 
+    def kind(weight: int, keying_s: int, think_s: int, statements: Mapping[str, str], steps: Steps) -> Kind:
+        keying_ms, think_ms = keying_s * waits_ms, think_s * waits_ms
+        return Kind(statements, Scripted(weight, tuple(steps), keying_ms, think_ms, "exponential"))
 
-def _scripted(workload: OrderEntryWorkload, kind: _Kind) -> Scripted:
-    return Scripted(
-        kind.weight,
-        tuple(kind.steps(workload)),
-        keying_ms=kind.keying_s * 1e3 if workload.waits else 0.0,
-        think_ms=kind.think_s * 1e3 if workload.waits else 0.0,
-        think="exponential",
-    )
+    # weights, keying and think times: clause 5.2.5.7
+    kinds = {
+        "new-order": kind(45, 18, 12, new_order_statements(workload), new_order(workload)),
+        "payment": kind(43, 3, 12, _PAYMENT, _payment(workload)),
+        "order-status": kind(4, 2, 10, _ORDER_STATUS, _order_status(workload)),
+        "delivery": kind(4, 2, 5, _DELIVERY, _delivery(workload)),
+        "stock-level": kind(4, 2, 5, _STOCK_LEVEL, _stock_level(workload)),
+    }
+    return named(kinds | report(workload.report_clients))
 
 
 def _payment(workload: OrderEntryWorkload) -> Steps:
@@ -178,16 +167,6 @@ def _stock_level(workload: OrderEntryWorkload) -> Steps:
         execute("low stock"),
         COMMIT,
     ]
-
-
-# weights, keying and think times: clause 5.2.5.7
-_KINDS: Mapping[str, _Kind] = {
-    "new-order": _Kind(45, 18, 12, new_order_statements, new_order),
-    "payment": _Kind(43, 3, 12, lambda _: _PAYMENT, _payment),
-    "order-status": _Kind(4, 2, 10, lambda _: _ORDER_STATUS, _order_status),
-    "delivery": _Kind(4, 2, 5, lambda _: _DELIVERY, _delivery),
-    "stock-level": _Kind(4, 2, 5, lambda _: _STOCK_LEVEL, _stock_level),
-}
 
 
 def report(clients: int) -> dict[str, Kind]:

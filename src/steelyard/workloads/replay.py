@@ -1,7 +1,8 @@
-"""The file of a capture, as the load engine reads it (crates/load/src/statements/capture.rs).
+"""Captured traffic: the file of a capture, and the workload of which each class is a statement.
 
-A header of one line in JSON; then the sessions in the order of their begin, each its events in order, a line
-each: [begin in us, number of the class, [values]].
+The load engine reads the file (crates/load/src/statements/capture.rs): a header of one line in JSON; then
+the sessions in the order of their begin, each its events in order, a line each: [begin in us, number of the
+class, [values]].
 """
 
 import json
@@ -13,6 +14,10 @@ from pydantic import Field, ValidationError
 
 from steelyard.errors import InputError
 from steelyard.study.key_types import Strict
+from steelyard.study.workloads.replay import ReplayWorkload
+from steelyard.study.workloads.statements import Statement
+from steelyard.workloads import Work
+from steelyard.workloads.sql import data_directory, data_file
 
 _HEADER_BYTES_MAX = 256 << 20
 
@@ -98,3 +103,27 @@ def sessions(path: Path) -> Iterator[list[Event]]:
 def _event(line: bytes) -> Event:
     at_us, number, values = json.loads(line)
     return int(at_us), int(number), list(values)
+
+
+def replay(workload: ReplayWorkload) -> Work:
+    """The classes of the capture, and the data as they were when it began. Raises InputError."""
+    header = read_capture(Path(workload.capture))
+    left_out = [f"left out of the capture: {count:,} {what}" for what, count in header.left_out.items()]
+    notes = [f"differs in a replay: {count:,} {what}" for what, count in header.notes.items()]
+    return Work(
+        # what was captured keeps to no rules for texts of a study
+        {one.name: Statement.model_construct(sql=one.sql) for one in header.classes},
+        captured={one.name: _takes(one) for one in header.classes},
+        script=workload.schema_sql,
+        script_file=workload.schema_file or "",
+        data=data_file(workload),
+        directory=data_directory(workload),
+        database=workload.data_database,
+        read_only=header.read_only,
+        remarks=(*left_out, *notes),
+    )
+
+
+def _takes(one: CapturedClass) -> dict[str, str | int]:
+    count = {"count": one.count} if one.takes in ("values", "text-values") else {}
+    return {"takes": one.takes, **count}

@@ -1,1 +1,0 @@
-"""Replay: a capture's file, and the workload that executes it."""
