@@ -11,7 +11,7 @@ from mariadb_server import Server, mariadb
 
 from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
-from steelyard.subjects.mariadb.by_address import Address, parse
+from steelyard.host.mariadb_login import Address, parse
 
 
 def test_an_address_is_read_part_by_part() -> None:

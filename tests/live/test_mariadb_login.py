@@ -16,7 +16,7 @@ from needs import needs
 from servers import plan
 
 from steelyard import _core
-from steelyard.host.mariadb_login import log_in, remedy
+from steelyard.host.mariadb_login import log_in, parse, remedy
 from steelyard.monitors import Target, Unavailable
 from steelyard.monitors.mariadb.counters import MariaDBMonitor
 
@@ -95,7 +95,7 @@ def test_a_package_that_a_method_needs_is_named(
         peer.my_send(b"\x01key")
 
     with hostile(ask) as at, pytest.raises(pymysql.OperationalError) as failed:
-        log_in(private=False, host="127.0.0.1", port=at["port"], user="u", password="opensesame")
+        log_in(parse(f"mysql://u:opensesame@127.0.0.1:{at['port']}/d"))
     assert package in str(failed.value) and "pip install 'pymysql[rsa,ed25519]'" in str(failed.value)
     assert "another way" in remedy(failed.value)
 

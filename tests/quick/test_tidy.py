@@ -79,7 +79,6 @@ ROOMS = {
         statements_of_data
     """,
     "fleet": """
-        clocks
         connection
         on_host
         merge up worker

@@ -69,7 +69,7 @@ def kernel() -> Kernel:
 def guest(kernel: Kernel, tmp_path: Path) -> Iterator[Guest]:
     place = tmp_path / "initramfs"
     place.write_bytes(initramfs(kernel, Path(program("busybox"))))
-    yield Guest(kernel.image, place)
+    yield Guest(str(kernel.image), str(place))
 
 
 def test_a_bare_machine_is_told_what_to_install(lab: Lab) -> None:
@@ -124,7 +124,7 @@ def test_a_module_comes_after_those_that_it_needs(kernel: Kernel) -> None:
 
 @needs_guests
 def test_the_first_file_system_is_an_archive_that_cpio_reads(guest: Guest) -> None:
-    with guest.initramfs.open("rb") as archive:
+    with Path(guest.initramfs).open("rb") as archive:
         listed = subprocess.run(
             [program("busybox"), "cpio", "-tv"], stdin=archive, capture_output=True, text=True, check=True
         ).stdout

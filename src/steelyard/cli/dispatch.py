@@ -141,6 +141,7 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
     from steelyard import _core
     from steelyard.errors import InputError
     from steelyard.report.terminal.dispatcher import Life, Step
+    from steelyard.run_tables.rows import each
 
     name = {"IA": "ts"}.get(table.class_name, table.class_name.lower())
     plan = {
@@ -159,7 +160,7 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
         # the simulation's levels are those of time sharing
         columns |= dict.fromkeys(("from", "to"), [start] * len(columns["t_ns"]))
     names = ("t_ns", "reason", "from", "to", "priority", "quantum_ms")
-    steps = tuple(Step(*row) for row in zip(*(columns[key] for key in names), strict=True))
+    steps = tuple(Step(*row) for row in each(columns, *names))
     return Life(table.name, steps, seconds)
 
 

@@ -12,8 +12,7 @@ import dask.config
 from distributed import Client
 
 from steelyard.errors import InputError
-from steelyard.fleet.clocks import Offset, offset_of
-from steelyard.fleet.connection import SILENCE_S, UP, Connection
+from steelyard.fleet.connection import SILENCE_S, UP, Connection, Offset, offset_of
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.fleet import SCHEDULER_FILE

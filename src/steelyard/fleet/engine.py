@@ -11,12 +11,12 @@ from typing import Any
 from uuid import uuid4
 
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.clocks import Offset, drift_ns
+from steelyard.fleet.connection import Offset, drift_ns
 from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows, each
 
 _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
@@ -29,6 +29,7 @@ _Event = Mapping[str, Any]
 _SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
 
 _WHOLE = "transaction"
+_SAMPLE = ("t_ns", "monitor", "entity", "metric", "value")
 
 
 class FleetEngine:
@@ -243,15 +244,10 @@ def host_tables(parts: Sequence[Part], after: Mapping[str, Offset]) -> dict[str,
         )
         _add_load(load, part)
         for own in (part.own.samples, part.own.result.tables["samples"]):
-            columns = (own[name] for name in ("t_ns", "monitor", "entity", "metric", "value"))
-            for t_ns, monitor, entity, metric, value in zip(*columns, strict=True):
+            for t_ns, monitor, entity, metric, value in each(own, *_SAMPLE):
+                at_ns = part.clock.to_lab(t_ns)
                 samples.add(
-                    host=part.host,
-                    t_ns=part.clock.to_lab(t_ns),
-                    monitor=monitor,
-                    entity=entity,
-                    metric=metric,
-                    value=value,
+                    host=part.host, t_ns=at_ns, monitor=monitor, entity=entity, metric=metric, value=value
                 )
     return {"hosts": hosts.columns(), "host_load": load.columns(), "host_samples": samples.columns()}
 
@@ -262,17 +258,13 @@ def _add_load(load: Rows, part: Part) -> None:
     clients, latency = tables["clients"], tables["latency"]
     histograms = {
         point: histogram
-        for point, statement, histogram in zip(
-            latency["point"], latency["statement"], latency["histogram"], strict=True
-        )
+        for point, statement, histogram in each(latency, "point", "statement", "histogram")
         if statement == _WHOLE
     }
     for point, began in enumerate(began_ns(part)):
         own = [
             (done, errors)
-            for at, done, errors in zip(
-                clients["point"], clients["transactions"], clients["errors"], strict=True
-            )
+            for at, done, errors in each(clients, "point", "transactions", "errors")
             if at == point
         ]
         load.add(

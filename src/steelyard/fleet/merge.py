@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard import _core
-from steelyard.fleet.clocks import Offset
+from steelyard.fleet.connection import Offset
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Facts
 from steelyard.quantities import count
-from steelyard.run_tables.rows import Columns
+from steelyard.run_tables.rows import Columns, each
 
 _Reduce = Mapping[str, Callable[[Sequence[Any]], Any]]
 
@@ -79,14 +78,10 @@ def _on_lab_clock(part: Part) -> EngineResult:
     return EngineResult(result.engine, tables, result.facts)
 
 
-def _rows(columns: Columns, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(columns[name] for name in names), strict=True)
-
-
 def _added(tables: Sequence[Columns], key: tuple[str, ...], reduce: _Reduce) -> Columns:
     found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for columns in tables:
-        for row, values in zip(_rows(columns, key), _rows(columns, list(reduce)), strict=True):
+        for row, values in zip(each(columns, *key), each(columns, *reduce), strict=True):
             found.setdefault(row, []).append(values)
     merged: dict[str, list[Any]] = {name: [row[at] for row in found] for at, name in enumerate(key)}
     for at, (name, of) in enumerate(reduce.items()):
@@ -99,14 +94,14 @@ def _joined(tables: Sequence[Columns]) -> Columns:
 
 
 def _sorted(columns: Columns, by: Sequence[str]) -> Columns:
-    keys = list(_rows(columns, by))
+    keys = list(each(columns, *by))
     order = sorted(range(len(keys)), key=keys.__getitem__)
     return {name: [values[at] for at in order] for name, values in columns.items()}
 
 
 def _notices(part: Part) -> Iterator[tuple[str, str]]:
     own = part.own.result.tables["notices"]
-    for code, text in (*zip(own["code"], own["text"], strict=True), *part.own.notices):
+    for code, text in (*each(own, "code", "text"), *part.own.notices):
         yield code, f"host {part.host}: {text}"
 
 

@@ -12,11 +12,11 @@ from steelyard.lab.engines.process import Place, ThisMachine
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.run_parts import growth_samples, joined
+from steelyard.lab.run_parts import growth_samples, joined, series_of
 from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows, each
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
@@ -37,17 +37,18 @@ def _monitored_latches(samples: Columns, phases: Columns, declared: Declared) ->
         for metric in metrics
         if metric.latch
     }
-    read: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    columns = (samples[name] for name in ("monitor", "entity", "metric", "t_ns", "value"))
-    for monitor, entity, metric, t_ns, value in zip(*columns, strict=True):
-        if counter := supplied.get((monitor, metric)):
-            read.setdefault((entity, counter), []).append((t_ns, value))
+    read = {
+        (entity, supplied[monitor, metric]): readings
+        for (monitor, entity, metric), readings in series_of(samples).items()
+        if (monitor, metric) in supplied
+    }
     if not read:
         return None
     counters = dict.fromkeys(counter for _, counter in read)
     rows = Rows("latches")
-    edges = zip(*(phases[name] for name in ("phase", "point", "start_ns", "end_ns")), strict=True)
-    for point, start_ns, end_ns in ((p, a, b) for phase, p, a, b in edges if phase == "measure"):
+    for phase, point, start_ns, end_ns in each(phases, "phase", "point", "start_ns", "end_ns"):
+        if phase != "measure":
+            continue
         grown = {
             latch: {name: _growth(read.get((latch, name), []), start_ns, end_ns) for name in counters}
             for latch in dict.fromkeys(entity for entity, _ in read)

@@ -12,16 +12,15 @@ from dataclasses import replace
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.lab.alone import run_alone
 from steelyard.lab.laboratory import Laboratory
-from steelyard.lab.run_parts import Run
+from steelyard.lab.run_parts import Run, Series, series_of
 from steelyard.lab.turns.block import runs_in_turns
 from steelyard.run_tables.disturbance import Disturbance, Rates, disturbance
-from steelyard.run_tables.rows import Columns
+from steelyard.run_tables.rows import Columns, each
 from steelyard.study.host_settings import cpus_by_role, host_settings
 from steelyard.study.study import Slot
 
 _MONITORS = ("host", "processes", "disturbance")
 _STUDIES = ("disturbance", "others", "studies")
-_Series = Sequence[tuple[int, float]]
 
 
 class StudyFailed(Exception):
@@ -105,11 +104,10 @@ def disturbance_of(
 
     cpus: those that each role may use; quotas: how many of them. Raises NotTaken where a role used more.
     """
-    series = _series(tables["samples"]) if "samples" in tables else {}
+    series = series_of(tables["samples"]) if "samples" in tables else Series()
     studies = int(max((value for _, value in series.get(_STUDIES, ())), default=0.0))
     found: list[Disturbance] = []
-    columns = (tables["phases"][name] for name in ("phase", "start_ns", "end_ns"))
-    for phase, start_ns, end_ns in zip(*columns, strict=True):
+    for phase, start_ns, end_ns in each(tables["phases"], "phase", "start_ns", "end_ns"):
         if phase != "measure" or end_ns <= start_ns:
             continue
         rates, seconds = _rates(series, start_ns, end_ns), (end_ns - start_ns) / 1e9
@@ -123,20 +121,11 @@ def disturbance_of(
     return max(found, key=lambda one: one.share, default=None)
 
 
-def _series(samples: Columns) -> dict[tuple[str, str, str], list[tuple[int, float]]]:
-    found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
-    columns = (samples[name] for name in ("monitor", "entity", "metric", "t_ns", "value"))
-    for monitor, entity, metric, t_ns, value in zip(*columns, strict=True):
-        if monitor in _MONITORS:
-            found.setdefault((monitor, entity, metric), []).append((t_ns, value))
-    return found
-
-
-def _rates(series: Mapping[tuple[str, str, str], _Series], start_ns: int, end_ns: int) -> Rates:
+def _rates(series: Series, start_ns: int, end_ns: int) -> Rates:
     """Growth per second of each counter that was read before the end and after the start."""
     found: dict[tuple[str, str, str], float] = {}
     for key, readings in series.items():
-        if not key[2].endswith("_total"):
+        if not key[2].endswith("_total") or key[0] not in _MONITORS:
             continue
         first_ns, last_ns = max(start_ns, readings[0][0]), min(end_ns, readings[-1][0])
         if last_ns > first_ns:
@@ -145,7 +134,7 @@ def _rates(series: Mapping[tuple[str, str, str], _Series], start_ns: int, end_ns
     return found
 
 
-def _at(readings: _Series, t_ns: int) -> float:
+def _at(readings: Sequence[tuple[int, float]], t_ns: int) -> float:
     """On the line between the readings around a time; t_ns lies within them."""
     after = max(1, bisect_left(readings, t_ns, key=lambda reading: reading[0]))
     (before_ns, before), (after_ns, later) = readings[after - 1], readings[min(after, len(readings) - 1)]

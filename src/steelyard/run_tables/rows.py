@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.run_tables.schema import BY_NAME, Column, Table
@@ -55,6 +55,11 @@ class Rows:
     def columns(self) -> dict[str, list[Any]]:
         """A copy of all columns of the table."""
         return {name: list(values) for name, values in self._values.items()}
+
+
+def each(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of some columns."""
+    return zip(*(columns[name] for name in names), strict=True)
 
 
 def check(table: Table, columns: Columns) -> None:

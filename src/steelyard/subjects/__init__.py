@@ -140,12 +140,12 @@ class Subject(Protocol):
         ...
 
     def reset(self) -> None:
-        """Restores the data to its state before the first run."""
-        ...
+        """Restores the data to its state before the first run; nothing where each start makes them anew."""
+        pass
 
     def stop(self) -> str:
-        """Stops the server; returns the tail of its log ('' when it has none). Never raises."""
-        ...
+        """Stops the server, if it is ours; the tail of its log, '' when there is none. Never raises."""
+        return ""
 
 
 @runtime_checkable
@@ -154,7 +154,7 @@ class SharedSubject(Subject, Protocol):
 
     def join(self, option: Option) -> Load:
         """The load of an option on the server that runs: same programs, settings and schema."""
-        ...
+        return self.start(option)
 
 
 @dataclass(frozen=True)

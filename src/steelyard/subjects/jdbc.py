@@ -14,7 +14,7 @@ from steelyard.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Server
+from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject
 from steelyard.subjects.drivers.connection import IN_PROCESS, by_driver, connection_of, driven, prepared
 from steelyard.workloads import Work, work_of
 
@@ -70,7 +70,7 @@ def check(study: Study, options: Options) -> None:
         raise InputError("a JDBC driver loads no data files", hint, ("workload", "kind"))
 
 
-class Jdbc:
+class Jdbc(SharedSubject):
     """The server at a URL, as it is; or a database of the study's own in the engine's process."""
 
     def __init__(self, bench: Bench) -> None:
@@ -103,13 +103,6 @@ class Jdbc:
         server = None if own else replace(_server(url), session=session)
         plan = {"session": list(session)} if own else {}
         return by_driver(Load(plan=plan, server=server, facts=facts), connection)
-
-    def join(self, option: Option) -> Load:
-        """The same server for every option."""
-        return self.start(option)
-
-    def reset(self) -> None:
-        """Nothing to do: a database of the study's own is made by each start."""
 
     def stop(self) -> str:
         """Nothing to do: a database in the engine's process ended with it; no server's log is available."""

@@ -17,7 +17,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.cache import CacheWorkload
-from steelyard.subjects import Kind, Load
+from steelyard.subjects import Kind, Load, Subject
 
 # settings beside the workload, with their defaults
 _DEFAULTS: Settings = {
@@ -51,7 +51,7 @@ def check(study: Study, options: Options) -> None:
             ) from None
 
 
-class Latch:
+class Latch(Subject):
     """A plan for the latch engine; the machine is calibrated once per study."""
 
     def start(self, option: Option) -> Load:
@@ -67,13 +67,6 @@ class Latch:
                 "calibration": self._calibration,
             },
         )
-
-    def reset(self) -> None:
-        """Nothing to do: each run creates a new cache."""
-
-    def stop(self) -> str:
-        """The engine has ended; it keeps no log."""
-        return ""
 
     @cached_property
     def _calibration(self) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject, SubjectFailed
 from steelyard.subjects.servers.network import listening
 
 _PORT = 5432
@@ -37,7 +37,7 @@ def check(study: Study, _options: Options) -> None:
             raise InputError(f"{value!r} is not a whole number from 0 to {_DELAY_MAX_US:,}", at=at)
 
 
-class Null:
+class Null(SharedSubject):
     """A process of the lab that speaks a minimum of PostgreSQL's protocol."""
 
     def __init__(self, bench: Bench) -> None:
@@ -87,9 +87,6 @@ class Null:
         """The same for all options of this server."""
         assert self._load is not None
         return self._load
-
-    def reset(self) -> None:
-        """Nothing to do: there is no data."""
 
     def stop(self) -> str:
         """Ends the stub; it keeps no log."""

@@ -20,7 +20,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
-from steelyard.subjects import Bench, Kind, Load, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed
 
 _PLACEMENTS = ("default", "set")
 _DEFAULTS: Settings = {"placement": "default", "share": False}
@@ -54,7 +54,7 @@ def check(study: Study, options: Options) -> None:
         )
 
 
-class Command:
+class Command(Subject):
     """Plans the instances of each run and their CPUs."""
 
     def __init__(self, bench: Bench) -> None:
@@ -90,9 +90,6 @@ class Command:
                 "sources": dict.fromkeys(option.server, "study"),
             },
         )
-
-    def reset(self) -> None:
-        """Nothing to do: the lab does not manage the data of instances."""
 
     def stop(self) -> str:
         """Ends processes that the instances left running; returns the end of their output."""

@@ -12,7 +12,7 @@ import pytest
 from servers import plan, postgres, stub
 
 from steelyard import _core
-from steelyard.fleet.clocks import SAME
+from steelyard.fleet.connection import SAME
 from steelyard.fleet.merge import Part, merged
 from steelyard.fleet.on_host import HostResult
 from steelyard.lab.engines.result import EngineResult

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.fleet.clocks import Offset, drift_ns, offset_of
+from steelyard.fleet.connection import Offset, drift_ns, offset_of
 
 DELAYS = st.integers(0, 10_000_000)
 

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import _core
-from steelyard.fleet.clocks import SAME, Offset
+from steelyard.fleet.connection import SAME, Offset
 from steelyard.fleet.engine import host_tables
 from steelyard.fleet.merge import Part, merged
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.registry import ENGINES
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Facts
 
 EMPTY = {
     "t_ns": [], "monitor": [], "entity": [], "metric": [], "value": [],

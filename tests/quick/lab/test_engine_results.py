@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.lab.engines.facts import Facts
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
-from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
+from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult, Facts
 from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
 from steelyard.run_tables.schema import BY_NAME, Column, Table

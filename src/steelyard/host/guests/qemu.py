@@ -42,10 +42,10 @@ class GuestFailed(Exception):
 class Guest:
     """A machine to boot. arguments: of the kernel; disks: raw images, read-only but the last."""
 
-    kernel: Path
-    initramfs: Path
+    kernel: str
+    initramfs: str
     arguments: Sequence[str] = ()
-    disks: Sequence[Path] = ()
+    disks: Sequence[str] = ()
     acceleration: Acceleration = "tcg"
     cpus: int = 1
     memory_mib: int = 1024
@@ -63,15 +63,15 @@ class Guest:
                 else ("-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max")
             ),
             "-rtc", "base=utc,clock=vm",
-            "-kernel", str(self.kernel), "-initrd", str(self.initramfs), "-append", arguments,
+            "-kernel", self.kernel, "-initrd", self.initramfs, "-append", arguments,
             "-serial", "stdio",
             *(word for number, disk in enumerate(self.disks) for word in self._disk(number, disk)),
         ]  # fmt: skip
 
-    def _disk(self, number: int, disk: Path) -> tuple[str, ...]:
+    def _disk(self, number: int, disk: str) -> tuple[str, ...]:
         read_only = "off" if number == len(self.disks) - 1 else "on"
         # a comma in a path is doubled: QEMU parts options by it
-        path = str(disk).replace(",", ",,")
+        path = disk.replace(",", ",,")
         drive = f"file={path},format=raw,if=none,id=disk{number},readonly={read_only},cache=unsafe"
         return ("-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}")
 

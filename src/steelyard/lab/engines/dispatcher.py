@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard import _core
-from steelyard.lab.engines.facts import Facts
-from steelyard.lab.engines.result import EngineResult
-from steelyard.run_tables.rows import Columns, Rows, decoded
+from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.run_tables.rows import Columns, Rows, decoded, each
 
 Say = Callable[[str], None]
 _Columns = dict[str, list[Any]]
@@ -39,7 +38,7 @@ def run(plan_json: str, say: Say) -> str:
     plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
     rows = {name: Rows(name) for name in _TABLES}
     trace: dict[str, Columns] = {}
-    counters: dict[tuple[str, str], float] = {}
+    counters: dict[tuple[str, ...], float] = {}
     origin_ns, events = 0, 0
     for point, count in enumerate(points):
         plan["groups"] = [{**g, "count": count} if g["name"] == scaled else g for g in plan["groups"]]
@@ -115,11 +114,10 @@ def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) ->
     result["samples"]["monitor"] = ["engine" for _ in result["samples"]["t_ns"]]
 
 
-def _continue_counters(samples: _Columns, counters: dict[tuple[str, str], float]) -> None:
+def _continue_counters(samples: _Columns, counters: dict[tuple[str, ...], float]) -> None:
     """Continues counters from the end of the previous load point, as on one machine."""
     before = dict(counters)
-    keys = list(zip(samples["entity"], samples["metric"], strict=True))
-    for row, key in enumerate(keys):
+    for row, key in enumerate([*each(samples, "entity", "metric")]):
         if key[1].endswith("_total"):
             samples["value"][row] += before.get(key, 0.0)
             counters[key] = samples["value"][row]
@@ -128,8 +126,9 @@ def _continue_counters(samples: _Columns, counters: dict[tuple[str, str], float]
 def _trace(parts: Mapping[str, _Columns], point: int, origin_ns: int) -> Columns:
     """Stints on a CPU and changes of priority as rows of one table."""
     rows = Rows("trace")
-    stints = (parts["intervals"][name] for name in ("thread", "cpu", "start_ns", "end_ns", "priority"))
-    for thread, cpu, start_ns, end_ns, priority in zip(*stints, strict=True):
+    for thread, cpu, start_ns, end_ns, priority in each(
+        parts["intervals"], "thread", "cpu", "start_ns", "end_ns", "priority"
+    ):
         rows.add(
             point=point,
             thread=thread,
@@ -139,8 +138,7 @@ def _trace(parts: Mapping[str, _Columns], point: int, origin_ns: int) -> Columns
             end_ns=end_ns + origin_ns,
             priority=priority,
         )
-    changes = (parts["priorities"][name] for name in ("thread", "reason", "t_ns", "priority"))
-    for thread, reason, t_ns, priority in zip(*changes, strict=True):
+    for thread, reason, t_ns, priority in each(parts["priorities"], "thread", "reason", "t_ns", "priority"):
         at_ns = t_ns + origin_ns
         rows.add(point=point, thread=thread, reason=reason, start_ns=at_ns, end_ns=at_ns, priority=priority)
     return rows.columns()

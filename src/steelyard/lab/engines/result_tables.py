@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows, each
 from steelyard.study.workloads.workload import Workload
 
 # a rare transaction that failed once or twice may succeed the next time
@@ -37,7 +37,7 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
             shifted = {time: [t_ns - origin_ns for t_ns in tables[name][time]] for time in times}
             tables[name] = {**tables[name], **shifted}
     if "latches" in tables:
-        tables["latches"] = latch_families(result)
+        tables["latches"] = _latch_families(result)
     return tables
 
 
@@ -52,8 +52,7 @@ def engine_samples(result: EngineResult, t_ns: int) -> Columns:
         samples.add(t_ns=t_ns, monitor="engine", entity=entity, metric="backlog", value=float(waiting))
     sums: dict[tuple[str, str], float] = {}
     if inspected := result.tables.get("inspect"):
-        columns = (inspected[name] for name in ("name", "metric", "value"))
-        for name, metric, value in zip(*columns, strict=True):
+        for name, metric, value in each(inspected, "name", "metric", "value"):
             sums[name, metric] = sums.get((name, metric), 0.0) + value
     for (name, metric), value in sums.items():
         samples.add(t_ns=t_ns, monitor="inspect", entity=name, metric=metric, value=value)
@@ -68,8 +67,7 @@ def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
     phases = result.tables["phases"]
     clients = dict(zip(phases["point"], phases["clients"], strict=True))
     for point, waiting in enumerate(result.facts.backlog or ()):
-        by_client = result.tables["clients"]
-        own = zip(by_client["point"], by_client["transactions"], strict=True)
+        own = each(result.tables["clients"], "point", "transactions")
         done = sum(transactions for at, transactions in own if at == point)
         if waiting > _BACKLOG_SHARE * done:
             arrivals = "arrival" if waiting == 1 else "arrivals"
@@ -93,7 +91,7 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
     """The cause of a run without transactions: its most frequent error, and what its sessions waited for."""
     waits = _waits(tables)
     errors = tables.get("errors", {"count": (), "code": (), "message": ()})
-    kinds = sorted(zip(errors["count"], errors["code"], errors["message"], strict=True), reverse=True)
+    kinds = sorted(each(errors, "count", "code", "message"), reverse=True)
     if not kinds:
         why = waits or "raise plan.measure_s or workload.deadline_ms"
         return f"no transaction ended in the measure phase: {why}"
@@ -117,8 +115,7 @@ def _waits(tables: Mapping[str, Columns]) -> str:
 def _last(tables: Mapping[str, Columns], metric: str) -> dict[str, float]:
     """The last sample of a metric of waits, by entity."""
     samples = tables.get("samples", {"metric": (), "entity": (), "value": ()})
-    columns = (samples[name] for name in ("metric", "entity", "value"))
-    return {entity: n for name, entity, n in zip(*columns, strict=True) if name == metric}
+    return {entity: n for name, entity, n in each(samples, "metric", "entity", "value") if name == metric}
 
 
 def outcome(workload: Workload, result: EngineResult, tables: Mapping[str, Columns]) -> tuple[float, str]:
@@ -132,11 +129,11 @@ def _never_succeeded(result: EngineResult) -> str:
     """Why a run is no result though most of its work succeeds: a kind of transaction that never does."""
     if "transactions" not in result.tables:
         return ""
-    table = result.tables["transactions"]
     done: dict[str, int] = {}
     failed: dict[str, tuple[int, str]] = {}
-    columns = (table[name] for name in ("transaction", "count", "errors", "code", "message"))
-    for name, count, errors, code, message in zip(*columns, strict=True):
+    for name, count, errors, code, message in each(
+        result.tables["transactions"], "transaction", "count", "errors", "code", "message"
+    ):
         done[name] = done.get(name, 0) + count
         if errors:
             before, why = failed.get(name, (0, f"{code}: {message}"))
@@ -151,20 +148,19 @@ def _work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
     """Transactions per second; of programs the best load point: total, or mean where lower wins."""
     if "scores" in tables:
         found: dict[int, list[float]] = {}
-        for point, score in zip(tables["scores"]["point"], tables["scores"]["score"], strict=True):
+        for point, score in each(tables["scores"], "point", "score"):
             found.setdefault(point, []).append(score)
         if lower_is_better:
             return min(map(fmean, found.values()), default=0.0)
         return max(map(sum, found.values()), default=0.0)
-    phases, rows = tables["phases"], tables["throughput"]
     seconds = sum(
         (end - start) / 1e9
-        for phase, start, end in zip(phases["phase"], phases["start_ns"], phases["end_ns"], strict=True)
+        for phase, start, end in each(tables["phases"], "phase", "start_ns", "end_ns")
         if phase == "measure"
     )
     count = sum(
         count
-        for statement, second, count in zip(rows["statement"], rows["second"], rows["count"], strict=True)
+        for statement, second, count in each(tables["throughput"], "statement", "second", "count")
         if statement == "transaction" and second >= 0
     )
     return count / seconds if seconds else 0.0
@@ -180,7 +176,7 @@ def noticed(tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]]) -
     return {**tables, "notices": rows.columns()}
 
 
-def latch_families(result: EngineResult) -> Columns:
+def _latch_families(result: EngineResult) -> Columns:
     """One row per load point: its child latches, summed. Numbers that the protocol does not show are None."""
     children, facts = result.tables["latches"], result.facts
     unseen = {
@@ -190,10 +186,9 @@ def latch_families(result: EngineResult) -> Columns:
     # without a spin budget a worker sleeps at once, or spins until it has the latch, as in queueing protocols
     sleeps = facts.sees_sleeps and not facts.in_turn
     spin = facts.spin or (0 if sleeps else None)
-    timed = result.tables["latch_histograms"]
     histograms = {
         (point, kind): histogram
-        for point, kind, histogram in zip(timed["point"], timed["kind"], timed["histogram"], strict=True)
+        for point, kind, histogram in each(result.tables["latch_histograms"], "point", "kind", "histogram")
     }
     rows = Rows("latches")
     for point in dict.fromkeys(children["point"]):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_plus
 
 from steelyard.errors import InputError
+from steelyard.run_tables.rows import each
 from steelyard.study.passwords import WORD, in_environment, is_secret, parts, variables
 from steelyard.study.study import Study
 
@@ -96,7 +97,7 @@ def redacted_run(run: Run, study: Study) -> Run:
             tables[table] = {**tables[table], column: [clean(str(text)) for text in tables[table][column]]}
     if study.sql_monitors and (samples := tables.get("samples")):
         cleaned = {entity: redactor.hidden(str(entity)) for entity in set(samples["entity"])}
-        rows = zip(samples["monitor"], samples["entity"], strict=True)
+        rows = each(samples, "monitor", "entity")
         entities = [cleaned[entity] if name in study.sql_monitors else entity for name, entity in rows]
         tables["samples"] = {**samples, "entity": entities}
     return replace(

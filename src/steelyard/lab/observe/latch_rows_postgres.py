@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns, Rows, each
 
 _CLASS, _LATCH = 0xFF000000, 0x01000000
 _NUMBER = 0xFFFF
@@ -100,7 +100,7 @@ class Tranches:
             self._sleeps_of = slept
         if slept["point"] or gets["point"]:
             self._names = self._names_of(self._server)
-        for point, role, tranche, count in _rows(gets, "point", "role", "tranche", "gets"):
+        for point, role, tranche, count in each(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
                 key = point, self._name(tranche)
                 self._gets_of[key] = self._gets_of.get(key, 0) + count
@@ -109,7 +109,7 @@ class Tranches:
         """Relates gets to the load during their count: the engine's `phases` and `asides`."""
         began_ns = {
             point: start_ns
-            for point, phase, start_ns in _rows(tables["phases"], "point", "phase", "start_ns")
+            for point, phase, start_ns in each(tables["phases"], "point", "phase", "start_ns")
             if phase == "latch-count"
         }
         in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
@@ -117,7 +117,7 @@ class Tranches:
         asides = tables.get("asides", {"point": [], "phase": [], "transactions": []})
         self._transactions_of = {
             point: transactions
-            for point, phase, transactions in _rows(asides, "point", "phase", "transactions")
+            for point, phase, transactions in each(asides, "point", "phase", "transactions")
             if phase == "latch-count" and point in in_time
         }
 
@@ -126,7 +126,7 @@ class Tranches:
         if not self._sleeps_of or _SERVER in self._sleeps_of["role"]:
             return
         seen: dict[str, float] = {}
-        for monitor, metric, entity, value in _rows(samples, "monitor", "metric", "entity", "value"):
+        for monitor, metric, entity, value in each(samples, "monitor", "metric", "entity", "value"):
             if (monitor, metric) == _SAMPLED[:2] and entity.startswith(_SAMPLED[2]):
                 seen[entity] = max(value, seen.get(entity, 0.0))
         self._contradicted = sum(seen.values()) >= _SAMPLED_MAX
@@ -148,7 +148,7 @@ class Tranches:
         unseen = self._contradicted or not self._sleeps_of
         slept_for: set[tuple[int, str]] = set()
         for role, event, point, sleeps, wait_ns, histogram in (
-            _rows(self._sleeps_of, *_SLEPT) if not unseen else ()
+            each(self._sleeps_of, *_SLEPT) if not unseen else ()
         ):
             if role == _SERVER and event & _CLASS == _LATCH:
                 latch, encoded = self._name(event & _NUMBER), base64.b64decode(histogram)
@@ -170,7 +170,3 @@ class Tranches:
 
     def _name(self, tranche: int) -> str:
         return self._names.get(tranche, f"tranche {tranche}")
-
-
-def _rows(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
-    return zip(*(columns[name] for name in names), strict=True)

@@ -9,6 +9,7 @@ are per second of its own time.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from steelyard.lab.run_parts import series_of
 from steelyard.run_tables.rows import Columns, Rows
 
 _Readings = list[tuple[int, float]]
@@ -52,13 +53,9 @@ def own_samples(samples: Columns, turns: Sequence[Turn]) -> Columns:
     What was read before the first turn of a load point or after its last one keeps its time; counters stand
     still there, and begin at 0.
     """
-    series: dict[tuple[str, str, str], _Readings] = {}
-    names = ("monitor", "entity", "metric", "t_ns", "value")
-    for monitor, entity, metric, t_ns, value in zip(*(samples[name] for name in names), strict=True):
-        series.setdefault((monitor, entity, metric), []).append((t_ns, value))
     own = _own_starts(turns)
     rows = Rows("samples")
-    for (monitor, entity, metric), readings in series.items():
+    for (monitor, entity, metric), readings in series_of(samples).items():
         pieces = _pieces(readings, turns)
         of_turns = _counter(pieces, own) if metric.endswith("_total") else _gauge(pieces, own)
         for t_ns, value in of_turns:

@@ -5,17 +5,15 @@ https://mariadb.com/docs/server/reference/system-variables-and-status-variables/
 
 from __future__ import annotations
 
-import ssl
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import pymysql
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
-from steelyard.host.mariadb_login import log_in
+from steelyard.host.mariadb_login import log_in, parse
 from steelyard.monitors import Sample, Target, Unavailable, described
 
 _TIMEOUT_S = 5
@@ -163,23 +161,7 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
 
     tls: disable, require or verify-full, the latter with ca_file. Raises pymysql.MySQLError.
     """
-    parts = urlsplit(dsn)
-    given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    encrypted = given.get("tls", "disable") != "disable"
-    context = ssl.create_default_context(cafile=given.get("ca_file")) if encrypted else None
-    if context is not None and given["tls"] == "require":
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return log_in(
-        private=encrypted or "socket" in given,
-        host=parts.hostname or "localhost",
-        port=parts.port or 3306,
-        unix_socket=given.get("socket"),
-        user=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-        ssl=context,
-        connect_timeout=_TIMEOUT_S,
-        read_timeout=_TIMEOUT_S,
-    )
+    return log_in(parse(dsn), _TIMEOUT_S, _TIMEOUT_S)
 
 
 def message_of(error: pymysql.MySQLError) -> str:

@@ -19,7 +19,7 @@ from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.threads import ThreadsWorkload
-from steelyard.subjects import Kind, Load
+from steelyard.subjects import Kind, Load, Subject
 
 _BUILT_IN = ("standard", "extended")
 _COLUMNS = {
@@ -128,7 +128,7 @@ def check(study: Study, options: Options) -> None:
             ) from None
 
 
-class Dispatcher:
+class Dispatcher(Subject):
     """A plan for the dispatch engine; each run is a simulation from the beginning."""
 
     def start(self, option: Option) -> Load:
@@ -146,13 +146,6 @@ class Dispatcher:
                 "sources": dict.fromkeys(settings, "study"),
             },
         )
-
-    def reset(self) -> None:
-        """Each run simulates from the beginning."""
-
-    def stop(self) -> str:
-        """The engine has ended; it keeps no log."""
-        return ""
 
 
 def _read(key: str, value: Setting) -> Any:

@@ -7,7 +7,7 @@ cmdline.NAME: arguments of its command line. Emulated, a guest's time counts ins
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.errors import InputError, nearest
@@ -29,7 +29,7 @@ from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.guests.image import DATA, build_image
 from steelyard.subjects.postgres.binaries import find_bindir, version_of
 from steelyard.subjects.postgres.facts import CRASHED, READY
@@ -69,7 +69,7 @@ def check(study: Study, options: Options) -> None:
         raise InputError("a guest has its own monitors, within the guest", "leave them out", ("monitors",))
 
 
-class VirtualMachine:
+class VirtualMachine(Subject):
     """Provides the machine that the engine `guest` boots for each run."""
 
     def __init__(self, bench: Bench) -> None:
@@ -101,19 +101,13 @@ class VirtualMachine:
         }  # fmt: skip
         arguments = ["-D", _OWN_DATA, *(f"--{name}={written(value)}" for name, value in settings.items())]
         facts = self._facts[option.label]
+        disks = [str(disk) for disk in (self._image, self._bench.folder / "plan.img", self._results)]
         emulated = guest.acceleration == "tcg"
         return Load(
             engine="guest",
             plan={
                 "guest": {
-                    "kernel": str(guest.kernel),
-                    "initramfs": str(guest.initramfs),
-                    "arguments": list(guest.arguments),
-                    "disks": [str(self._image), str(self._bench.folder / "plan.img"), str(self._results)],
-                    "acceleration": guest.acceleration,
-                    "cpus": guest.cpus,
-                    "memory_mib": guest.memory_mib,
-                    "mark": self._mark.value,
+                    "machine": asdict(replace(guest, disks=disks, mark=self._mark.value)),
                     "console": str(self._console),
                     "limit_s": self._settings["vm.limit_s"],
                     "probes": self._bench.study.probes.of_the_kernel,
@@ -140,9 +134,6 @@ class VirtualMachine:
                 "sources": dict.fromkeys(self._bench.study.subject.settings, "study"),
             },
         )
-
-    def reset(self) -> None:
-        """Nothing to do: every guest starts from the same read-only image."""
 
     def stop(self) -> str:
         """Ends the guest of the run if it still runs; returns the end of its console."""
@@ -178,8 +169,8 @@ class VirtualMachine:
         if not place.exists():
             place.write_bytes(initramfs(kernel, Path(program("busybox"))))
         return Guest(
-            kernel=kernel.image,
-            initramfs=place,
+            kernel=str(kernel.image),
+            initramfs=str(place),
             arguments=boot_arguments(option.host),
             cpus=int(self._settings["vm.cpus"]),
             memory_mib=int(self._settings["vm.memory_mib"]),

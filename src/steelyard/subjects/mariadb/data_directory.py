@@ -1,4 +1,6 @@
-"""Data directories of MariaDB: a new one, or a copy of another server's, which is never changed."""
+"""Data of a MariaDB: a new directory, or a copy of another server's, never changed; and who is let in."""
+
+from __future__ import annotations
 
 import fcntl
 import os
@@ -16,6 +18,7 @@ from steelyard.errors import InputError, brief
 from steelyard.study.study import Option, Study
 from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers.daemon import Daemon
+from steelyard.subjects.servers.network import Listening
 from steelyard.subjects.servers.option_settings import version_said
 from steelyard.subjects.servers.room import Footprint, Size
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
@@ -250,3 +253,43 @@ def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[
         cursor.execute(f"select coalesce(sum(data_length), 0), coalesce(sum(index_length), 0) {_OURS}")
         tables_bytes, indexes_bytes = cursor.fetchone() or (0, 0)
     return {"sql_s": seconds, "tables_bytes": int(tables_bytes), "indexes_bytes": int(indexes_bytes)}
+
+
+_LOAD_USER = "steelyard_load"
+# replication and events of copied data do not start
+_QUIET = ("--skip-slave-start", "--event-scheduler=OFF")
+
+
+def listen_arguments(network: Listening) -> list[str]:
+    """Of the server: it listens on the address of its host, or on its socket alone; no replication."""
+    if not network.address:
+        return [*_QUIET, "--skip-networking"]
+    return [*_QUIET, "--skip-networking=OFF", f"--bind-address={network.address}", f"--port={network.port}"]
+
+
+def admit_hosts(connection: _Connection, network: Listening) -> None:
+    """Lets the clients in, each from its own address alone, and nobody else by the network."""
+    if not network.address:
+        return
+    with connection.cursor() as cursor:
+        # a copied data directory brings the users of its server
+        cursor.execute("select user, host from mysql.user where host not in ('', 'localhost')")
+        for user, host in cursor.fetchall():
+            cursor.execute("drop user %s@%s", (user, host))
+        for client in network.clients:
+            cursor.execute(
+                "create or replace user %s@%s identified by %s", (_LOAD_USER, client, network.password)
+            )
+            cursor.execute("grant all on *.* to %s@%s", (_LOAD_USER, client))
+
+
+def reached(network: Listening, socket: str, user: str) -> dict[str, Any]:
+    """Address and user for the load, as fields of `Server`."""
+    if not network.address:
+        return {"socket": socket, "host": "localhost", "port": network.port, "user": user}
+    return {
+        "host": network.address,
+        "port": network.port,
+        "user": _LOAD_USER,
+        "password": network.password,
+    }

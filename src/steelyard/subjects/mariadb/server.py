@@ -17,32 +17,38 @@ from pymysql.constants import CLIENT
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
-from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
+from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SharedSubject, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import NATIVE_ACCESS, by_own_driver
-from steelyard.subjects.mariadb import network
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import (
     FOOTPRINT,
     admit,
+    admit_hosts,
     apply_schema,
     beside,
     check_directory,
     find_server,
+    listen_arguments,
     load,
     load_file,
     load_statements,
     make_directory,
+    reached,
     version_of,
 )
-from steelyard.subjects.mariadb.facts import LEFT_SQL, WROTE, continuity, number, sources_of
 from steelyard.subjects.mariadb.session import (
     INSPECT,
+    LEFT_SQL,
+    WROTE,
     argument,
+    continuity,
     error_text,
+    number,
     own_session,
     read_back_session,
     refuse_not_taken,
     session_statements,
+    sources_of,
     taken,
     variables,
     written,
@@ -87,7 +93,7 @@ def make(bench: Bench) -> Subject:
     return ForeignMariaDB(bench) if bench.study.subject.dsn else MariaDB(bench)
 
 
-class MariaDB:
+class MariaDB(SharedSubject):
     """Starts a server for each run on a fresh copy of the same data."""
 
     def __init__(self, bench: Bench) -> None:
@@ -135,7 +141,7 @@ class MariaDB:
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
-            **network.reached(self._server.network, str(self._server.socket), self._user),
+            **reached(self._server.network, str(self._server.socket), self._user),
             database=self._database,
             pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._server.socket}",
@@ -151,9 +157,6 @@ class MariaDB:
         # https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
         socket = {"localSocket": under_load.socket} if under_load.socket else {}
         return by_own_driver(load, option, self._bench.study_folder, "mariadb", socket, NATIVE_ACCESS)
-
-    def reset(self) -> None:
-        """Nothing to do: each start copies the data."""
 
     def stop(self) -> str:
         """Ends the server at once; its data are never used again."""
@@ -209,7 +212,7 @@ class MariaDB:
             )
             if loader != self._user:
                 cursor.execute(f"drop user '{loader}'@'localhost'")
-            network.admit_hosts(connection, self._server.network)
+            admit_hosts(connection, self._server.network)
             cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: Settings) -> int:
@@ -223,7 +226,7 @@ class MariaDB:
                 server, "--no-defaults", "--skip-log-bin", f"--tmpdir={self._server.folder}", *arguments,
                 # the last of several values counts: the lab's
                 f"--datadir={data}", f"--socket={self._server.socket}", f"--pid-file={data / 'pid'}",
-                "--secure-file-priv=", *network.arguments(self._server.network),
+                "--secure-file-priv=", *listen_arguments(self._server.network),
             ],
             self._answers, data, self._folders,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from steelyard.sql_text import commands_of
 from steelyard.study.factors import place_of_setting, settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import Transaction
-from steelyard.subjects import Bench, Load, Server, SubjectFailed
+from steelyard.subjects import Bench, Load, Server, SharedSubject, SubjectFailed
 from steelyard.workloads import Work, work_of
 
 _READS = re.compile(r"[\s(]*(select|with|values|table|show|explain|desc|describe)\b", re.IGNORECASE)
@@ -54,7 +54,7 @@ class Unreachable(InputError):
     """The server at the address does not let the lab in."""
 
 
-class AtAddress:
+class AtAddress(SharedSubject):
     """Connects; starts nothing, changes no settings, creates no tables."""
 
     _reached = False
@@ -87,17 +87,6 @@ class AtAddress:
     def connect(self, option: Option) -> Load:
         """As `start`, at once. Raises Unreachable as well."""
         raise NotImplementedError
-
-    def join(self, option: Option) -> Load:
-        """The same for every option: the server at the address."""
-        return self.start(option)
-
-    def reset(self) -> None:
-        """Nothing to do: the lab does not change this server's data."""
-
-    def stop(self) -> str:
-        """Nothing to do: the server keeps running, and its log is not available."""
-        return ""
 
 
 def reading(server: Server) -> Server:

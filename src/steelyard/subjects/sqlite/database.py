@@ -19,7 +19,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed
 from steelyard.subjects.servers.daemon import requested
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
 from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, with_levels
@@ -69,7 +69,7 @@ def check(study: Study, options: Options) -> None:
         check_load(study, option, work_of(option.workload), {"sqlite": database})
 
 
-class SQLite:
+class SQLite(Subject):
     """A fresh copy of the same file for each run, and a plan for the engine that opens it."""
 
     def __init__(self, bench: Bench) -> None:
@@ -113,13 +113,6 @@ class SQLite:
                 **({"schema": self._costs[template]} if option.schema else {}),
             },
         )
-
-    def reset(self) -> None:
-        """Nothing to do: each start copies the data."""
-
-    def stop(self) -> str:
-        """The engine has closed the file; SQLite keeps no log."""
-        return ""
 
     def _template(self, settings: Settings) -> Path:
         """A folder with the file and its tables, created once per combination of file settings."""

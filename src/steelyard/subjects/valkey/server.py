@@ -17,7 +17,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.key_value import KeyValueWorkload
-from steelyard.subjects import Bench, Kind, Load, Server, SubjectFailed
+from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.identity import FILE
@@ -39,7 +39,7 @@ def check(study: Study, _options: Options) -> None:
     programs_of(study, find_server)
 
 
-class Valkey:
+class Valkey(SharedSubject):
     """Starts a server for each run and sets every key."""
 
     def __init__(self, bench: Bench) -> None:
@@ -91,9 +91,6 @@ class Valkey:
         """The load of the server that runs: clients have no settings of their own there."""
         assert self._load is not None
         return self._load
-
-    def reset(self) -> None:
-        """Nothing to do: each start sets the keys."""
 
     def stop(self) -> str:
         """Ends the server at once; its data are lost."""
