@@ -25,12 +25,12 @@ from steelyard.analysis.validity.equal_work import equal_work
 from steelyard.analysis.validity.gauges import gauge_findings
 from steelyard.analysis.validity.harness import harness_notices, host_notices, sleep_notices
 from steelyard.analysis.validity.pace import pace_notices, server_notices
-from steelyard.analysis.validity.published_figures import published_figure_notices
 from steelyard.analysis.validity.stability import stability_notices
 from steelyard.analysis.validity.turns import growth_notices, turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.crash import lost_by_all
 from steelyard.analysis.verdict.findings import Findings
+from steelyard.analysis.verdict.published import answer, claims
 from steelyard.analysis.verdict.verdict import verdict
 from steelyard.analysis.verdict.win_map import win_map_cells
 from steelyard.bundle.evidence import Evidence, grouped
@@ -63,7 +63,8 @@ def judge(evidence: Evidence) -> Judgement:
         metrics=metrics,
         headlines=roles,
         precision=precision(evidence, roles.foremost, comparisons),
-        verdict=verdict(findings),
+        verdict=answer(evidence.published) or verdict(findings),
+        claims=tuple(claims(evidence.published)),
         estimates=levels,
         comparisons=comparisons,
         effects=found_effects,
@@ -82,7 +83,6 @@ def judge(evidence: Evidence) -> Judgement:
             *pace_notices(evidence, run_metrics, comparisons),
             *scaling_notices(scaling),
             *latch.notices,
-            *published_figure_notices(evidence, scaling, latch.rows),
         ),
         scaling=scaling,
         latches=latch.rows,

@@ -19,6 +19,7 @@ from steelyard.bundle.evidence import (
     counts_instructions,
     placement_of,
 )
+from steelyard.bundle.evidence.published import Published, add_published
 from steelyard.bundle.evidence.queries import add_views
 from steelyard.bundle.storage.files import Place, readable
 from steelyard.bundle.storage.head import read_head
@@ -31,6 +32,7 @@ from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
 from steelyard.study.source import toml_of
 from steelyard.study.study import Option, Study
+from steelyard.study.workloads.published import PublishedWorkload
 
 # what a data directory is made with, as settings show it
 FIXED = ("data_checksums", "block_size", "wal_segment_size", "server_encoding", "innodb_page_size")
@@ -107,7 +109,15 @@ class Bundle:
         """A connection in which every table of the bundle is a view. Raises InputError."""
         inventory = self.inventory
         with readable(self.path, self._runs):
-            return connect(self._runs, inventory)
+            connection = connect(self._runs, inventory)
+        if self._published:
+            add_published(connection, self.files.kept)
+        return connection
+
+    @property
+    def _published(self) -> PublishedWorkload | None:
+        work = self.study.workload
+        return work if isinstance(work, PublishedWorkload) and work.tables else None
 
     @cached_property
     def _runs(self) -> Place:
@@ -154,6 +164,7 @@ class Bundle:
             schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
             data=identity_of_data(self.head, toml_of(self.study_text, str(self.path / "study.toml"))),
             instruction_time=counts_instructions(self.environment),
+            published=Published.of(work, self.files.kept) if (work := self._published) else None,
         )
 
     @cached_property

@@ -40,12 +40,14 @@ def command(
     from steelyard.analysis.comparison.unlike import paired, refuse_without_pairs, unlike_work
     from steelyard.bundle.reader import Bundle
     from steelyard.errors import InputError
+    from steelyard.recordings.importing import bundle_of
     from steelyard.report.page.comparison import write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
 
-    if len({path.resolve() for path in (here, *there)}) <= len(there):
+    places = [bundle_of(path) for path in (here, *there)]
+    if len({path.resolve() for path in places}) <= len(there):
         raise InputError("a bundle is named twice: name another one to compare it with")
-    bundles_of = [Bundle(path) for path in (here, *there)]
+    bundles_of = [Bundle(path) for path in places]
     named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in bundles_of]
     theirs = {label: own for label, _, own in (name.rpartition("=") for name in names)}
     if len(theirs) < len(names):

@@ -165,7 +165,7 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
         "question": schedule.question or question,
         "subject": {"kind": "recording"},
         "workload": workload,
-        **_factors(labels, schedule.factors),
+        **_factors(labels, schedule),
         "plan": {
             "clients": list(clients) or [1],
             "warm_up_s": 0,
@@ -179,11 +179,12 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
     return study
 
 
-def _factors(labels: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
+def _factors(labels: Sequence[str], schedule: Schedule) -> dict[str, Any]:
     """One factor per part of the labels where all have as many parts, else one of all labels.
 
-    given: their names. Raises InputError where there are not as many.
+    Raises InputError where the schedule names more or fewer.
     """
+    given = schedule.factors
     parts = [tuple(label.split("_")) for label in labels]
     if len(set(map(len, parts))) > 1 or any(len(code) > 24 for part in parts for code in part):
         parts = [(label.replace("_", "-")[:24],) for label in labels]
@@ -194,7 +195,11 @@ def _factors(labels: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
     levels = {name: dict.fromkeys(codes) for name, codes in zip(names, zip(*parts, strict=True), strict=True)}
     study: dict[str, Any] = {
         "factors": {
-            name: {"scope": "server", "setting": name, "levels": {code: code for code in codes}}
+            name: {
+                "scope": "server",
+                "setting": name,
+                "levels": {code: schedule.levels.get(name, {}).get(code, code) for code in codes},
+            }
             for name, codes in levels.items()
         }
     }

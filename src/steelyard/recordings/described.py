@@ -1,4 +1,4 @@
-"""Published tables: throughput by number of clients, latch counters, published figures.
+"""Published tables: throughput by number of clients, latch counters.
 
 A TOML file describes the columns of CSV files, and gives the study that they answer;
 levels of its factors are the values in the columns of the same names; without factors the tables are of one
@@ -18,7 +18,7 @@ import tomli_w
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.cells import exact
-from steelyard.recordings.model import Claims, LatchTable, ProbeTables, TableRecording, read_recording
+from steelyard.recordings.model import LatchTable, ProbeTables, TableRecording, read_recording
 from steelyard.recordings.placed import PlacedRun
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.tables_of_run import tables_of_run
@@ -134,8 +134,6 @@ def _run(tables: _Tables) -> PlacedRun:
         _latches(tables, recording.latches, points)
     if recording.probes and recording.probes.option == label:
         probes(tables, recording.probes, first)
-    if recording.claims:
-        _claims(tables, recording.claims, points)
     return PlacedRun(label, 1, [(n, [report]) for n, report in points.items()], [])
 
 
@@ -168,16 +166,6 @@ def _latches(tables: _Tables, table: LatchTable, points: Mapping[int, Report]) -
         if "wait_time" in row.cells:
             counters["wait_ns"] = round(row.number("wait_time") * _TO_NS[table.wait_unit])
         points[tables.clients(row)].row("latches", latch=table.latch, **counters)
-
-
-def _claims(tables: _Tables, table: Claims, points: Mapping[int, Report]) -> None:
-    for row in tables.rows(table.file):
-        points[tables.clients(row)].row(
-            "claims",
-            figure=row.text("figure"),
-            value=row.number("value"),
-            decimals=len(row.text("value").partition(".")[2]),
-        )
 
 
 def probes(tables: _Tables, found: ProbeTables, report: Report) -> None:

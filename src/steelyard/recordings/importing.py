@@ -16,6 +16,7 @@ from steelyard.recordings.runs import Progress, Unread, runs_of
 from steelyard.recordings.schedule import Schedule, is_schedule, read_schedule
 from steelyard.recordings.table_files import runs_of_table
 from steelyard.recordings.write import write_recording
+from steelyard.study.files import named_files
 from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
 
@@ -78,6 +79,16 @@ def write_published(name: str, path: Path) -> Study:
     return write_recording(found.recording, path, f"{name}: study")
 
 
+def bundle_of(path: Path) -> Path:
+    """The bundle at a path; of a recording's name, its bundle here, which is written if there is none."""
+    if path.exists() or str(path) not in catalogue():
+        return path
+    written = path.with_name(f"{path}.bundle")
+    if not written.exists():
+        write_published(str(path), written)
+    return written
+
+
 def _no_progress(path: Path, share: float) -> None:
     pass
 
@@ -116,11 +127,18 @@ def _of_toml(place: Path, progress: Progress, deadline: Deadline) -> Import:
         raw = toml_of(text_of(place), str(place))
     except FileNotFoundError:
         raise not_found(place) from None
-    if not is_schedule(raw):
-        return Import(described.read(place), place.stem, (), {})
-    schedule = read_schedule(place)
-    files = filing.by_schedule(schedule, place.parent)
-    return _of_files(files, schedule, progress, deadline, place.parent)
+    if is_schedule(raw):
+        schedule = read_schedule(place)
+        files = filing.by_schedule(schedule, place.parent)
+        found = _of_files(files, schedule, progress, deadline, place.parent)
+    else:
+        found = Import(described.read(place), place.stem, (), {})
+    study = toml_of(found.recording.study_text, str(place))
+    tables = {name: place.parent / name for _, name in named_files(study)}
+    for table in tables.values():
+        if not table.is_file():
+            raise InputError(f"{place}: tables: {table}: no such file")
+    return replace(found, recording=replace(found.recording, files=tables))
 
 
 def _of_files(

@@ -47,13 +47,6 @@ class LatchTable(Strict):
     """of wait_time"""
 
 
-class Claims(Strict):
-    """Columns figure and value, and those of the factors: published figures of the source."""
-
-    file: str
-    """CSV"""
-
-
 class ProbeTables(Strict):
     """Tables of kernprof and lockmeter, of one option: see the end of this page for their columns."""
 
@@ -83,7 +76,6 @@ class TableRecording(Strict):
     """length of a load point where only its rate is known"""
     throughput: Throughput
     latches: LatchTable | None = None
-    claims: Claims | None = None
     probes: ProbeTables | None = None
     server: Server
     environment: dict[str, Any] = Field(default_factory=dict)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from steelyard.recordings.model import validated
 from steelyard.study.key_types import Form, KeyName, Label, Strict, StudyName
+from steelyard.study.workloads.published import Answered
 
 _EXAMPLE = "steelyard import --example prints one to start from"
 
@@ -92,8 +93,8 @@ class TableFile(Strict):
     """columns of numbers"""
 
 
-class Words(Strict):
-    """Names for what was done."""
+class Words(Answered):
+    """Names for what was done, and what the tables answer."""
 
     unit: Label = "transactions/s"
     """of the throughput"""
@@ -124,6 +125,8 @@ class Schedule(Strict):
     tables: list[TableFile] = Field(default_factory=list[TableFile])
     factors: list[KeyName] = Field(default_factory=list[KeyName])
     """names of the parts of an option, which `_` divides; default: part_1, part_2 ..."""
+    levels: dict[KeyName, dict[str, str]] = Field(default_factory=dict[str, dict[str, str]])
+    """by name of a part, what its codes stand for"""
     workload: Words = Words()
     environment: dict[str, Any] = Field(default_factory=dict)
     """facts of the machine, as environment.json of a bundle has them"""

@@ -18,7 +18,7 @@ def write_recording(recording: Recording, path: Path, origin: str) -> Study:
     study, found = plan_study(recording.study_text, origin)
     by_label = _by_label(found, recording)
     writer = BundleWriter.create(
-        path, recording.study_text, found, baseline(study, found), recording.environment
+        path, recording.study_text, found, baseline(study, found), recording.environment, recording.files
     )
     slots: dict[int, int] = {}
     for number, run in enumerate(sorted(recording.runs, key=lambda run: run.block), start=1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -15,6 +16,8 @@ from steelyard.bundle.evidence import grouped
 Row = Mapping[str, Any]
 _RATIO = "ratio"
 _HALF = "±"
+_NO_INTERVAL = " [no interval]"
+_INTERVAL = re.compile(r"\[.* to .*\]")
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,24 @@ class Table:
     @property
     def head(self) -> tuple[str, ...]:
         """The headings."""
-        return tuple(column.title for column in self.columns)
+        titles = tuple(column.title for column in self.columns)
+        return tuple(title.removesuffix(" [95 % interval]") for title in titles) if self.bare else titles
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The cells as text, ready to read."""
+        """The cells as text, ready to read; that no cell has an interval is not said in each."""
+        texts = self._texts()
+        if not self.bare:
+            return texts
+        return tuple(tuple(text.removesuffix(_NO_INTERVAL) for text in row) for row in texts)
+
+    @property
+    def bare(self) -> bool:
+        """Whether no cell has an interval, as of one run each."""
+        texts = [text for row in self._texts() for text in row]
+        return any(_NO_INTERVAL in t for t in texts) and not any(_INTERVAL.search(t) for t in texts)
+
+    def _texts(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(text_of(row[c.key], c.say) for c in self.columns) for row in self.data)
 
     def column(self, key: str) -> Column:

@@ -54,8 +54,12 @@ def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         for key in (*_TEXTS, *_COPIED):
             if isinstance(name := table.get(key), str) and name:
                 yield (*at, key), name
-    for name in _scripts(_table(raw, "workload")):
+    workload = _table(raw, "workload")
+    for name in _scripts(workload):
         yield ("workload", "script"), name
+    if workload.get("kind") == "published":
+        for name in workload.get("tables", ()):
+            yield ("workload", "tables"), name
 
 
 def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:

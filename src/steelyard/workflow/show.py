@@ -21,7 +21,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
 from steelyard.errors import InputError, shown, typed
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.recordings.importing import write_published
+from steelyard.recordings.importing import bundle_of, write_published
 from steelyard.recordings.model import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export import EXPORTERS
@@ -47,8 +47,9 @@ def show(
     """Judges the bundle, prints the verdict in that form, writes its report. Raises InputError.
 
     STUDY_FAILED: the report could not be written, or the options did not do the same work.
-    overlay: bundles or names of recordings whose curves are shown, in addition to those of the study.
+    path: of a bundle, or the name of a recording. overlay: others whose curves are shown, in addition to those of the study.
     """
+    path = bundle_of(path)
     bundle = Bundle(path)
     evidence = bundle.evidence()
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))

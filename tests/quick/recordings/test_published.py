@@ -66,34 +66,16 @@ def test_the_i7_at_six_processes(judged: Callable[[str], Judgement]) -> None:
     assert 100 * (row.sleeps_per_miss or 0) == pytest.approx(0.00212, abs=5e-6)
 
 
-def test_the_authors_slip_at_eight_processes_is_found(judged: Callable[[str], Judgement]) -> None:
-    (slip,) = [n for n in judged(T2).notices if n.code == "published-figure-differs"]
-    assert slip.subject == "RC"
-    assert slip.text == (
-        "the source gives 50.33 % misses per get and 0.04 % sleeps per miss at 8 processes, but its own"
-        " counters give 30.4 and 0.00165; 50.33 and 0.04 are those of 12 processes"
-    )
-
-
-def test_what_the_author_derived_rightly_is_not_complained_of(judged: Callable[[str], Judgement]) -> None:
-    assert not [n for n in judged(I7).notices if n.code == "published-figure-differs"]
-
-
 @pytest.mark.parametrize("platform", NAMES)
 def test_one_block_has_no_interval_and_no_winner(judged: Callable[[str], Judgement], platform: str) -> None:
     verdict = judged(platform).verdict
-    assert verdict.winner is None
-    assert "one block: no interval" in verdict.interval
-    assert "cannot be repeated" in verdict.consequence
+    assert verdict.winner is None and "one run each has no interval" in verdict.interval
 
 
-def test_one_block_says_where_the_order_turns_and_claims_no_proof(
-    judged: Callable[[str], Judgement],
-) -> None:
-    turn = "as seen in one block, which proves no order: RC leads up to 11, BC from 12."
-    assert f"By number of processes, throughput {turn}" in judged(T2).verdict.reasons
+def test_one_block_says_where_the_order_turns(judged: Callable[[str], Judgement]) -> None:
+    assert "ahead up to 11, the buffer cache at 12" in judged(T2).verdict.headline
     # of the other machine RC led throughout
-    assert not [reason for reason in judged(I7).verdict.reasons if "leads up to" in reason]
+    assert "ahead at every number of processes" in judged(I7).verdict.headline
 
 
 def test_the_example_can_be_imported_as_it_is_printed(
@@ -120,7 +102,7 @@ def test_operations_and_jvms_are_called_so(tmp_path: Path) -> None:
         assert "TPS" not in shown.output + page
         assert not re.search(r"\b[Cc]lients\b", shown.output + page)
         assert ("6–8 JVMs" in shown.output and "6 to 8 JVMs" in page) is (name == "dc3-specjbb2005")
-        assert ("bops" if name == "dc3-specjbb2005" else "index [95\u00a0% interval]") in page
+        assert ("bops" if name == "dc3-specjbb2005" else ">index<") in page
 
 
 def test_seconds_that_a_recording_does_not_tell_are_null(bundle: Callable[[str], Bundle]) -> None:
@@ -141,7 +123,7 @@ def test_a_recording_is_reported_on_and_compared_like_a_bundle(tmp_path: Path) -
         written = run.invoke(cli, ["import", name, "--to", str(tmp_path / name)])
         assert written.exit_code == 0, written.output
         shown = run.invoke(cli, ["report", str(tmp_path / name)])
-        assert shown.exit_code == 0 and "no interval" in shown.output
+        assert shown.exit_code == 0 and "[no interval]" not in shown.output
         assert (tmp_path / name / "report.html").exists()
     both = [str(tmp_path / name) for name in NAMES.values()]
     compared = run.invoke(cli, ["compare", *both, "--json"])
@@ -173,7 +155,6 @@ ROW = "T2,3,buffer cache,13465"
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,fast", "is not a number"),
         ("result-cache-scaling.csv", "T2,3,buffer cache,13465", "T2,3,buffer cache,nan", "is not a number"),
         ("result-cache-latch.csv", "T2,12,", "T2,13,", r"latch.csv:\d+: 13 is not in study.plan"),
-        ("result-cache-claims.csv", "figure", "number", r'claims.csv:\d+: no column "figure"'),
         ("result-cache-scaling.csv", "platform,", "machine,", r'scaling.csv:2: no column "platform"'),
         (
             "result-cache-scaling.csv",
@@ -203,15 +184,6 @@ def test_a_table_that_does_not_fit_is_refused_by_name(
 def test_an_unknown_recording_names_the_known_ones() -> None:
     with pytest.raises(InputError, match='did you mean "result-cache-t2"'):
         write_published("result-cache-t3", Path("nowhere"))
-
-
-def test_a_claim_is_judged_by_the_counters_not_by_the_importer(tmp_path: Path) -> None:
-    # with the figure of its own row the notice is gone
-    place = edited(tmp_path, "result-cache-claims.csv", "50.33", "30.37")
-    write_published(str(place), tmp_path / "out")
-    notices = judge(Bundle(tmp_path / "out").evidence()).notices
-    (slip,) = [n for n in notices if n.code == "published-figure-differs"]
-    assert "50.33" not in slip.text and "0.04 % sleeps per miss at 8 processes" in slip.text
 
 
 def test_rates_are_whole_centiseconds_as_the_clock_of_the_source(bundle: Callable[[str], Bundle]) -> None:
@@ -269,11 +241,7 @@ def test_the_24_runs_of_the_statement_matrix_and_the_few_figures_of_its_text(tmp
         "streamlined": ["STR0", "STR1"], "plan_sharing": ["PLA0", "PLA1"],
     }  # fmt: skip
     values = {(e.metric, e.option): e.value for e in found.estimates}
-    # begun at 14:56 and 15:24; 12:41 and 13:15
-    starts = {option: value for (metric, option), value in values.items() if "start" in metric}
-    assert len(starts) == 24
-    last = [starts[f"{mode}_DYN0_ST1_STR1_PLA1"] for mode in "TP"]
-    assert last == pytest.approx([28, 34])
+    assert len(found.options) == 24
     requests = {option: value for (metric, option), value in values.items() if "requests" in metric}
     assert requests == {
         f"{mode}_DYN1_ST0_{streamlined}_PLA0": pytest.approx(per_s)
@@ -289,7 +257,6 @@ def test_cpu_load_of_both_kernel_modes_flags_what_does_not_reproduce(tmp_path: P
     found = judge(Bundle(tmp_path / "out").evidence())
     ratios = {c.metric: c.ratio for c in found.comparisons}
     assert sorted(ratios.values()) == [pytest.approx(32 / 28), pytest.approx(42 / 35)]
-    assert [n for n in found.notices if "32 % are 14 % more than 28 %" in n.text]
     # a share of the CPU is no merit of its own
     assert found.verdict.winner is None
 

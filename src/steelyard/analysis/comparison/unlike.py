@@ -31,8 +31,10 @@ FACTS = (
     ("steelyard", "version"),
 )
 
-# where files lie; their texts are compared, and the content of data by its checksum
-_PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory", "capture"))
+# where files lie; their texts are compared, and the content of data by its checksum; what a recording says
+_PLACES = frozenset(
+    ("schema_file", "sql_file", "data_file", "data_directory", "capture", "tables", "answer", "claims")
+)
 # scopes of factors that change the work or its data
 _OF_WORK = ("client", "schema")
 _LOAD_POINTS = ("clients", "transactions")

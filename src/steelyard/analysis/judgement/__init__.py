@@ -16,7 +16,7 @@ from steelyard.analysis.judgement.latches import (
     WhatIf,
 )
 from steelyard.analysis.judgement.scaling import Scaling
-from steelyard.analysis.judgement.verdict import Difference, Precision, Verdict
+from steelyard.analysis.judgement.verdict import Claim, Difference, Precision, Verdict
 from steelyard.declared_metrics import CostKind
 
 FEWEST_BLOCKS = 5
@@ -285,6 +285,7 @@ class Judgement:
     what_if: tuple[WhatIf, ...] = ()
     latch_costs: LatchCosts | None = None
     win_map: tuple[WinMapCell, ...] = ()
+    claims: tuple[Claim, ...] = ()
     queries: tuple[QueryRow, ...] = ()
     statements: tuple[StatementLatency, ...] = ()
     work: tuple[Difference, ...] = ()

@@ -51,7 +51,6 @@ FOUND = {
     "not-interleaved": "runs of two bundles were not interleaved",
     "outlier": "a run is far from the others of its option, and from the others of its block",
     "pace-differs": "options work at different paces: costs and latencies reflect the pace as well",
-    "published-figure-differs": "a published figure does not follow from its own counters",
     "reports": "work in the background that got done",
     "retries": "how often transactions were executed again",
     "run-left-out": "a run is damaged, or of another bundle, or a copy",

@@ -15,6 +15,7 @@ Answer = Literal[
     "measured",
     "nothing to compare",
     "unequal work",
+    "published",
 ]
 How = Literal["rows", "writes", "value", "error", "ran out"]
 
@@ -25,7 +26,8 @@ class Verdict:
 
     outcome: "it depends": other factors set the work, and the answer is one for each kind of it; "trade-off":
     the leader is better by one metric and worse by another (failures are one); "leaning": fewer than five
-    blocks; "measured": one option; "unequal work": options did other work, which outranks all others.
+    blocks; "measured": one option; "unequal work": options did other work, which outranks all others;
+    "published": the sentences of a recording that says what its tables answer.
     headline: the winner and by how much, one sentence of at most 20 words without an interval. interval: that
     of the headline, and the blocks behind it. consequence: what the answer costs or risks, or what is missing
     for one. reasons: why, a sentence each.
@@ -44,6 +46,20 @@ class Verdict:
     def lines(self) -> tuple[str, ...]:
         """Headline, interval and consequence, those that there are."""
         return tuple(line for line in (self.headline, self.interval, self.consequence) if line)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure of a source, and the same from its own tables, with unit; '' where it cannot be computed.
+
+    remark: what else the tables tell of it, or why it cannot be checked.
+    """
+
+    says: str
+    published: str
+    computed: str
+    check: Literal["agrees", "does not follow", "cannot be checked"]
+    remark: str
 
 
 @dataclass(frozen=True)

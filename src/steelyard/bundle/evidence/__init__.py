@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
+from steelyard.bundle.evidence.published import Published
 from steelyard.declared_metrics import Declared
 from steelyard.study.study import Option, Study
 from steelyard.study.workloads.workload import Workload
@@ -59,6 +60,7 @@ class Evidence:
     placement: CPUs of "server" and "engine"; empty where not known, or where the server is at an address.
     data: what identifies the study's own data, by key of the workload: a file by its checksum.
     instruction_time: the clock counts instructions (of an emulated guest).
+    published: what a recording says that its tables answer.
     """
 
     tables: duckdb.DuckDBPyConnection
@@ -76,6 +78,7 @@ class Evidence:
     placement: Mapping[str, frozenset[int]]
     data: Mapping[str, str]
     instruction_time: bool
+    published: Published | None = None
 
     def rows(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
         """The result of a query over the views. given: its parameters by name."""

@@ -5,7 +5,7 @@ transactions in each second of it. rates: growth of each counter in measure. gau
 first measure phase, last in the last, in cool-down and after the clients disconnected; lowest, highest and
 mean over all measure phases; limit: of the companion `x_limit`. silence: a monitor's last sample, and the
 median gap between them. peaks: gauges that an engine reports. latch_gets: counted in a phase that is not
-measured. holds: as quantiles, each with its share of all holds. claims: published figures of a recording.
+measured. holds: as quantiles, each with its share of all holds.
 functions: CPU time of a profile, `_[k]` in the kernel. redone: void and disturbed runs whose block was
 repeated, which count (used) where the repetition was disturbed more. Tables without a query of their own
 are as in run_tables/schema.toml, of the runs that count.
@@ -230,7 +230,6 @@ VIEWS = {
     "latches": _LATCHES,
     "latch_gets": _LATCH_GETS,
     "holds": _HOLDS,
-    "claims": _OF_USED_RUNS.format("claims", "run, point"),
     "functions": _FUNCTIONS,
     "locks": _LOCKS,
     "scheduling": _SCHEDULING,

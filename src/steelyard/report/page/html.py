@@ -16,8 +16,10 @@ from steelyard.report.page.method import facts_of
 from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.presented.words import WORDS, heading
+from steelyard.report.table import Table
 from steelyard.report.tables import ranking
-from steelyard.report.tables.statements import of_files, of_programs, page_table
+from steelyard.report.tables.matrix import matrix, pairs
+from steelyard.report.tables.statements import of_files, of_programs, of_source, page_table
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
@@ -37,6 +39,7 @@ _CHIPS = {
     "measured": "measured",
     "nothing to compare": "nothing to compare",
     "unequal work": "⚠ not the same work",
+    "published": "as published",
 }
 
 
@@ -51,10 +54,11 @@ def render(presented: Presented) -> str:
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
     options, instances = ranking.table(presented), of_programs(presented) or of_files(presented)
-    by_statement = page_table(presented)
+    by_statement, tables = page_table(presented), _of_recording(presented)
     contents = [
         *((figure.name, figure.title) for figure in first),
         ("options", "Options"),
+        *((id_, title) for id_, title, _, _ in tables),
         *([("instances", "Figures" if about.subject == "recording" else "Instances")] if instances else []),
         *([("statement-latency", "Latency by statement")] if by_statement else []),
         *((figure.name, figure.title) for figure in drawn[len(first) :]),
@@ -82,6 +86,7 @@ def render(presented: Presented) -> str:
             marks_mean=presented.marks_mean,
             blocks=_blocks(presented.blocks),
             instances=instances,
+            tables=tables,
             statements=by_statement,
             notices=presented.footnotes,
             first=first,
@@ -96,6 +101,21 @@ def render(presented: Presented) -> str:
             fmt=fmt,
         )
     )
+
+
+def _of_recording(presented: Presented) -> list[tuple[str, str, str, Table]]:
+    """Id, title, caption and table of what a recording alone has."""
+    every = (
+        (
+            "claims",
+            "Claims of the source",
+            "Figures of the source, and the same from its own tables; one unit of the last digit is rounding.",
+            of_source(presented),
+        ),
+        ("matrix", "All runs", "A blank has no published figure.", matrix(presented)),
+        ("pairs", "Effects of one factor", "Of runs that differ in this factor alone.", pairs(presented)),
+    )
+    return [(id_, title, caption, table) for id_, title, caption, table in every if table]
 
 
 def _split(rows: list[Option]) -> tuple[list[Option], list[Option]]:

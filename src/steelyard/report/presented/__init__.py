@@ -70,8 +70,9 @@ class Presented:
 
     @property
     def summary(self) -> str:
-        """How the figures of options are summarised over runs: what stands before their intervals."""
-        return f"geometric means{self.about.over(' over ')}"
+        """How the figures of options are summarised over runs, and whether with intervals."""
+        intervals = "no interval" if self.blocks in ([], [1]) else "95 % intervals"
+        return f"geometric means{self.about.over(' over ')}, {intervals}"
 
     @property
     def legend(self) -> str:

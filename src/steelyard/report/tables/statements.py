@@ -10,6 +10,7 @@ from steelyard.analysis.metrics.programs import FURTHER
 from steelyard.report.presented import Presented
 from steelyard.report.presented.words import MARKS
 from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of, time, whole
+from steelyard.report.tables.matrix import matrix
 
 _OPTIONS_MAX = 8
 _ROWS_MAX = 60
@@ -152,10 +153,23 @@ def _interval(metric: Metric, found: Estimate) -> str:
     return fmt.thousands(found.value, found.low, found.high)
 
 
+def of_source(presented: Presented) -> Table | None:
+    """The figures that the source gives, and the same from its own tables; None where it states none."""
+    columns = (
+        Column("  claim of the source", "says"),
+        Column("published"),
+        Column("computed"),
+        Column("check"),
+        Column("remark"),
+    )
+    found = presented.judgement.claims
+    return Table(columns, [{**vars(claim), "says": f"  {claim.says}"} for claim in found]) if found else None
+
+
 def of_files(presented: Presented) -> Table | None:
-    """One row per figure and option, over all load points; None where nothing was recorded."""
+    """One row per figure and option, over all load points; None where nothing else was recorded."""
     judgement = presented.judgement
-    if presented.about.subject != "recording" or not presented.headlines.scores:
+    if presented.about.subject != "recording" or matrix(presented):
         return None
     estimates = {(e.metric, e.option): e for e in judgement.estimates if e.clients is None}
     against = {(c.metric, c.option): c for c in judgement.comparisons if c.clients is None}
@@ -167,6 +181,7 @@ def of_files(presented: Presented) -> Table | None:
             "ratio": ratio_of(found) if found else "baseline" if option == judgement.baseline else None,
         }
         for metric in presented.headlines.scores
+        if metric != presented.headlines.work
         for option in judgement.options
         for found in [against.get((metric.name, option))]
         if (estimate := estimates.get((metric.name, option)))

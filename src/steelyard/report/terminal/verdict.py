@@ -15,9 +15,10 @@ from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
 from steelyard.report.presented.ranking import Row
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Table
+from steelyard.report.tables.matrix import matrix, pairs
 from steelyard.report.tables.ranking import short_table
 from steelyard.report.tables.server import buffers, latches, sleeps
-from steelyard.report.tables.statements import of_files, of_programs, queries, statements
+from steelyard.report.tables.statements import of_files, of_programs, of_source, queries, statements
 
 _NOTICES_MAX = 12
 _CURVES_MAX = 4
@@ -44,9 +45,19 @@ def print_verdict(presented: Presented, console: Console) -> None:
         _say(console, line, "" if number else "bold")
     for reason in verdict.reasons:
         _say(console, reason, hang="  - ")
-    console.print()
     _options(presented, console)
-    for topic in (of_programs, of_files, statements, buffers, latches, sleeps, queries):
+    for topic in (
+        of_source,
+        matrix,
+        pairs,
+        of_programs,
+        of_files,
+        statements,
+        buffers,
+        latches,
+        sleeps,
+        queries,
+    ):
         _aligned(topic(presented), console)
     _factors(presented, console)
     _scaling(presented.judgement, presented.about, console)
@@ -122,6 +133,9 @@ def _options(presented: Presented, console: Console) -> None:
     table, ranking = short_table(presented), presented.ranking
     shown = [place for place, row in enumerate(ranking) if row.is_foremost]
     _, *heads = table.head
+    if not heads:
+        return
+    console.print()
     cells = [table.rows[place][1:] for place in shown]
     labels = [ranking[place].label + _numbers(ranking[place]) for place in shown]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
@@ -148,7 +162,7 @@ def _options(presented: Presented, console: Console) -> None:
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""
     legend = f"; {presented.legend}" if presented.legend else ""
-    _say(console, f"{many}{presented.summary}, 95 % intervals{legend}", "dim", hang="  ")
+    _say(console, f"{many}{presented.summary}{legend}", "dim", hang="  ")
     if presented.resolution:
         _say(console, presented.resolution, "dim", hang="  ")
     if (compared := presented.judgement.equal_work) and not presented.judgement.work:

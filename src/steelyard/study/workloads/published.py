@@ -1,10 +1,10 @@
 """The workload of a recording: what others ran, in their terms. Steelyard cannot run it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from steelyard.study.key_types import Label, Strict
+from steelyard.study.key_types import Form, Label, Strict
 from steelyard.study.workloads.workload import Workload
 
 
@@ -16,7 +16,50 @@ class RecordedFigure(Strict):
     better: Literal["higher", "lower", "neither"] = "neither"
 
 
-class PublishedWorkload(Workload):
+class Claim(Strict):
+    """A figure that the source gives. It agrees if its tables give it to one unit of its last digit."""
+
+    says: str
+    """the statement of the source, without its figure"""
+    published: Annotated[str, Form(r"^-?\d{1,15}(\.\d{1,9})?$", "invalid figure: digits, a decimal point")]
+    """the figure as the source gives it, as text: its digits are its precision"""
+    unit: str = ""
+    at_most: bool = False
+    """the source says `up to`: a smaller figure agrees too"""
+    sql: str = ""
+    """query that gives the figure, and in a second column a remark"""
+    why: str = ""
+    """why the figure cannot be computed, where there is no query"""
+
+
+class Answer(Strict):
+    """What the tables answer. Queries read each table as published.NAME, with `_` for `-`.
+
+    Functions: figure(x), three digits; whole(x), a count; change(a, b), by how many per cent a is more
+    or less than b; more(a, b), the same with `more` or `less`; many(a, b), with `more` or `fewer`.
+    """
+
+    follows: str
+    """query that gives the sentence that follows from the figures"""
+    left_open: str
+    """query that gives the sentence about all that does not follow, and why"""
+    settle: str
+    """the measurement that would settle it"""
+    twin: str = ""
+    """name of the built-in study that measures it"""
+
+
+class Answered(Strict):
+    """What a recording says of its own tables."""
+
+    tables: list[str] = Field(default_factory=list[str])
+    """CSV files that the bundle keeps, for queries"""
+    answer: Answer | None = None
+    claims: list[Claim] = Field(default_factory=list[Claim])
+    """figures of the source that are computed again"""
+
+
+class PublishedWorkload(Workload, Answered):
     """What the throughput of a recording counts, and the names for it."""
 
     kind: Literal["published"]
