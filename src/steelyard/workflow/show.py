@@ -47,7 +47,8 @@ def show(
     """Judges the bundle, prints the verdict in that form, writes its report. Raises InputError.
 
     STUDY_FAILED: the report could not be written, or the options did not do the same work.
-    path: of a bundle, or the name of a recording. overlay: others whose curves are shown, in addition to those of the study.
+    path: of a bundle, or the name of a recording. overlay: bundles or names of recordings whose curves are
+    shown, in addition to those of the study.
     """
     path = bundle_of(path)
     bundle = Bundle(path)

@@ -208,7 +208,8 @@ def own(folder: Path, **keys: str) -> Path:
         'server = { version = "9" }\n[study]\nname = "mine"\nquestion = "How far?"\n'
         'subject = { kind = "recording" }\nplan = { clients = [1, 2], blocks = 1 }\n'
         f'[study.workload]\nkind = "published"\ntables = {said["tables"]}\n'
-        f'[study.workload.answer]\nfollows = """{said["follows"]}"""\nleft_open = "select \'\'"\nsettle = "More runs"\n'
+        f'[study.workload.answer]\nfollows = """{said["follows"]}"""\nleft_open = "select \'\'"\n'
+        'settle = "More runs"\n'
         f'[[study.workload.claims]]\nsays = "it"\npublished = "1"\nsql = """{said["sql"]}"""\n'
     )
     return folder / "mine.toml"
@@ -217,7 +218,8 @@ def own(folder: Path, **keys: str) -> Path:
 @pytest.mark.parametrize(
     "sql",
     [
-        "select nothing", "select 'text'", "select null", "select 1 / 0", "select", "from published.mine limit 0",
+        "select nothing", "select 'text'", "select null", "select 1 / 0", "select",
+        "from published.mine limit 0",
         "copy published.mine to '{}/out.csv'", "select count(*) from read_csv('/etc/passwd')",
         "attach '{}/x.db' as x; select 1", "set enable_external_access = true",
         "with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r",

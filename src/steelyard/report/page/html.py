@@ -109,7 +109,7 @@ def _of_recording(presented: Presented) -> list[tuple[str, str, str, Table]]:
         (
             "claims",
             "Claims of the source",
-            "Figures of the source, and the same from its own tables; one unit of the last digit is rounding.",
+            "Figures of the source, and the same from its tables; one unit of the last digit is rounding.",
             of_source(presented),
         ),
         ("matrix", "All runs", "A blank has no published figure.", matrix(presented)),
