@@ -12,9 +12,7 @@ from steelyard.cli.completion import PATH
 @click.option("-o", "--output", "folder", required=True, type=PATH, help="Folder to write.")
 @click.option("--database", default="", help="Take the statements of this database. Default: the only one.")
 @click.option(
-    "--values",
-    type=PATH,
-    help="Generators of values for the statements of pg_stat_statements, TOML.",
+    "--values", type=PATH, help="Generators of values for the statements of pg_stat_statements, TOML."
 )
 def command(files: tuple[Path, ...], folder: Path, database: str, values: Path | None) -> None:
     """Read the logs of a server as a workload that can be replayed.

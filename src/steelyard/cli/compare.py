@@ -21,12 +21,7 @@ from steelyard.cli.completion import PATH, as_json, bundles
 @as_json("As JSON on standard output.")
 @click.option("--html", metavar="FILE", type=PATH, help="Write a page too. Default: none.")
 def command(
-    here: Path,
-    there: tuple[Path, ...],
-    names: tuple[str, ...],
-    force: bool,
-    as_json: bool,
-    html: Path | None,
+    here: Path, there: tuple[Path, ...], names: tuple[str, ...], force: bool, as_json: bool, html: Path | None
 ) -> None:
     """Compare each bundle THERE with the bundle HERE, option by option.
 

@@ -23,17 +23,9 @@ from steelyard.cli.completion import PATH, recordings
     "--format", "format_", metavar="NAME", help="Format of the files, where their beginning does not tell."
 )
 @click.option(
-    "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Longest time of the import. Default: 10.",
+    "--minutes", type=click.FloatRange(min=0, min_open=True), help="Longest time of the import. Default: 10."
 )
-@click.option(
-    "-o",
-    "--to",
-    type=PATH,
-    metavar="FOLDER",
-    help="Bundle to write. Default: NAME.bundle here.",
-)
+@click.option("-o", "--to", type=PATH, metavar="FOLDER", help="Bundle to write. Default: NAME.bundle here.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and what is not understood; write nothing.")
 @click.option("--list", "listed", is_flag=True, help="List the formats and the published recordings.")
 @click.option("--example", is_flag=True, help="Print a schedule to start from.")

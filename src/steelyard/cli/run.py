@@ -39,10 +39,7 @@ _DIAGNOSTIC_S = 2.0
     " file with the server as it is.",
 )
 @click.option(
-    "--bundle",
-    metavar="FOLDER",
-    type=PATH,
-    help="Folder to write. Default: NAME-DATE.bundle here.",
+    "--bundle", metavar="FOLDER", type=PATH, help="Folder to write. Default: NAME-DATE.bundle here."
 )
 @click.option(
     "--blocks", type=click.IntRange(1), help="Number of blocks (runs per option), instead of the plan's."

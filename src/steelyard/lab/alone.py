@@ -15,12 +15,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
-from steelyard.lab.engines.result_tables import (
-    backlog_notices,
-    noticed,
-    outcome,
-    run_tables,
-)
+from steelyard.lab.engines.result_tables import backlog_notices, noticed, outcome, run_tables
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
@@ -96,11 +91,7 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
     finally:
         log = subject.stop()
         laboratory.host.restore()
-    run = replace(
-        run,
-        server_log="" if run.status == "done" else log,
-        seconds=times.now_ns() / 1e9,
-    )
+    run = replace(run, server_log="" if run.status == "done" else log, seconds=times.now_ns() / 1e9)
     return redacted_run(run, laboratory.study)
 
 

@@ -73,8 +73,7 @@ def plan_study(text: str, origin: str, files: StudyFiles | None = None) -> tuple
         study = Study.model_validate(whole)
     except ValidationError as error:
         raise InputError(
-            all_placed(error, raw, text, origin),
-            "steelyard schema prints every key with its meaning",
+            all_placed(error, raw, text, origin), "steelyard schema prints every key with its meaning"
         ) from None
     with located(text, origin):
         return study, options(study)

@@ -70,10 +70,7 @@ def accepted(
 
 
 def refuse_others(
-    program: str,
-    shown: Mapping[str, str],
-    requested: Settings,
-    is_same: Callable[[str, Setting, str], bool],
+    program: str, shown: Mapping[str, str], requested: Settings, is_same: Callable[[str, Setting, str], bool]
 ) -> None:
     """Raises SettingsRefused for settings that a program does not show as requested."""
     refused: dict[str, str] = {}

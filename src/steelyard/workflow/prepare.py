@@ -145,9 +145,7 @@ class PreparedStudy:
                 )
             if study.reboots != Reboots() and not prepared.boots:
                 raise InputError(
-                    "has no effect: no option sets a kernel or a command line",
-                    "remove it",
-                    ("reboots",),
+                    "has no effect: no option sets a kernel or a command line", "remove it", ("reboots",)
                 )
         return prepared
 

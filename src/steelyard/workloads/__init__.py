@@ -132,10 +132,7 @@ def work_of(workload: Workload) -> Work:
     # a field of every workload, but of another type in each
     kind: str = workload.model_dump(include={"kind"})["kind"]
     if kind not in WORKLOADS:
-        raise InputError(
-            f'no workload "{kind}"{nearest(kind, WORKLOADS)}',
-            at=("workload", "kind"),
-        )
+        raise InputError(f'no workload "{kind}"{nearest(kind, WORKLOADS)}', at=("workload", "kind"))
     module, _, name = WORKLOADS[kind].partition(":")
     make: Callable[[Any], Work] = getattr(import_module(module), name)
     return make(workload)

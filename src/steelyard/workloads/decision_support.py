@@ -112,9 +112,7 @@ def _program() -> str:
     found = shutil.which(_PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(_PROGRAM)
     if found is None:
         raise InputError(
-            f"the data generator {_PROGRAM} is not installed",
-            f"pip install {_PROGRAM}",
-            ("workload", "kind"),
+            f"the data generator {_PROGRAM} is not installed", f"pip install {_PROGRAM}", ("workload", "kind")
         )
     return found
 

@@ -26,8 +26,7 @@ def by_id(rows: int) -> dict[str, Generator]:
 def lookup(workload: StatementWorkload) -> Work:
     """One table `item` of workload.rows rows, one statement."""
     statement = Statement(
-        sql="select quantity, filler as f{tag} from item where id = :id",
-        parameters=by_id(workload.rows),
+        sql="select quantity, filler as f{tag} from item where id = :id", parameters=by_id(workload.rows)
     )
     return Work({"lookup": statement}, tables=(item_table(workload.rows),))
 
@@ -63,8 +62,7 @@ def orders(workload: StatementWorkload) -> Work:
             sql="select quantity, filler as f{tag} from item where id = :id", parameters=item
         ),
         "range": Statement(
-            sql="select sum(quantity) as s{tag} from item where id between :id and :id + 19",
-            parameters=item,
+            sql="select sum(quantity) as s{tag} from item where id between :id and :id + 19", parameters=item
         ),
         "customer": Statement(
             sql="select name, orders as o{tag} from customer where id = :id", parameters=buyer

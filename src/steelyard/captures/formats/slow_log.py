@@ -8,16 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.captures.entry import (
-    FAILED,
-    INCOMPLETE,
-    OTHERS,
-    UNDOING,
-    WHOLE_SECONDS,
-    Clock,
-    Entry,
-    Records,
-)
+from steelyard.captures.entry import FAILED, INCOMPLETE, OTHERS, UNDOING, WHOLE_SECONDS, Clock, Entry, Records
 from steelyard.captures.statements import Dialect
 from steelyard.errors import InputError
 

@@ -21,11 +21,7 @@ from steelyard.host.processes.process_mark import with_mark
 
 Acceleration = Literal["kvm", "tcg"]
 
-_PROGRAMS = {
-    "qemu-system-x86_64": "qemu-system-x86",
-    "busybox": "busybox-static",
-    "mke2fs": "e2fsprogs",
-}
+_PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "mke2fs": "e2fsprogs"}
 _PANIC = "Kernel panic"
 # a panic ends the guest at once; every kernel takes the same clock (two vCPUs chose differently)
 _ALWAYS = ("console=ttyS0", "loglevel=4", "panic=-1", "tsc=reliable", "clocksource=tsc")

@@ -31,10 +31,7 @@ def mount_tracefs() -> str:
     steps = (
         ("unshare", lambda: libc.unshare(_CLONE_NEWNS)),
         ("mount --make-rslave /", lambda: libc.mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None)),
-        (
-            f"mount {FOLDERS[0]}",
-            lambda: libc.mount(b"nodev", os.fsencode(FOLDERS[0]), b"tracefs", 0, None),
-        ),
+        (f"mount {FOLDERS[0]}", lambda: libc.mount(b"nodev", os.fsencode(FOLDERS[0]), b"tracefs", 0, None)),
     )
     for name, step in steps:
         if step() != 0:

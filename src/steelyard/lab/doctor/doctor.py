@@ -91,11 +91,7 @@ def _user() -> Finding:
 def _cores() -> Finding:
     usable = len(os.sched_getaffinity(0))
     if place(1, True).apart:
-        return Finding(
-            "cores",
-            "ok",
-            f"{usable} usable: server and load engine run on separate CPUs",
-        )
+        return Finding("cores", "ok", f"{usable} usable: server and load engine run on separate CPUs")
     return Finding(
         "cores",
         "warning",

@@ -128,11 +128,7 @@ def mitigation_facts(sys: Path) -> dict[str, Any]:
     found = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     active = [name for name, text in found.items() if text.startswith("Mitigation")]
     exposed = [name for name, text in found.items() if text.startswith("Vulnerable")]
-    return {
-        "active": ", ".join(active),
-        "vulnerable": ", ".join(exposed),
-        "vulnerabilities": found,
-    }
+    return {"active": ", ".join(active), "vulnerable": ", ".join(exposed), "vulnerabilities": found}
 
 
 def virtualization_facts(proc: Path, sys: Path) -> dict[str, Any]:

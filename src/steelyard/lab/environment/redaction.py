@@ -45,8 +45,7 @@ _STATED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FLAG = re.compile(
-    rf"((?:^|\s)--?[\w-]*(?:{WORD})[\w-]*\s+|\bbearer\s+)(?:{_QUOTED}|{_PLAIN})",
-    re.IGNORECASE | re.DOTALL,
+    rf"((?:^|\s)--?[\w-]*(?:{WORD})[\w-]*\s+|\bbearer\s+)(?:{_QUOTED}|{_PLAIN})", re.IGNORECASE | re.DOTALL
 )
 _BARE_FLAG = re.compile(rf"--?[\w-]*(?:{WORD})[\w-]*", re.IGNORECASE)
 

@@ -22,10 +22,7 @@ _TOLERANCE = 1e-6
 # sums of floats of single precision, in another order
 _ROUNDED = 1e-4
 # other rows by chance
-_CHANCE = re.compile(
-    r"\b(?:random|rand|pg_try_\w+)\s*\(|\btablesample\b|\bskip\s+locked\b",
-    re.IGNORECASE,
-)
+_CHANCE = re.compile(r"\b(?:random|rand|pg_try_\w+)\s*\(|\btablesample\b|\bskip\s+locked\b", re.IGNORECASE)
 # other values at other times, or whenever executed
 _TIME = re.compile(
     r"\b(?:nextval|(?:gen_random_)?uuid\w*|now|sysdate|timeofday|unix_timestamp|utc_\w+|cur(?:date|time)|(?:clock|statement|transaction)_timestamp)"

@@ -13,9 +13,7 @@ from steelyard.host.processes.limits import TimedOut
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
-from steelyard.lab.engines.result_tables import (
-    outcome,
-)
+from steelyard.lab.engines.result_tables import outcome
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.observe.monitoring import Monitoring

@@ -29,12 +29,7 @@ class KeyValueWorkload(ClientWorkload):
 
     def load_keys(self) -> dict[str, Any]:
         """Commands with their arguments, in batches."""
-        return {
-            **super().load_keys(),
-            "handle": "none",
-            "parameters": "client",
-            "pipeline": self.pipeline,
-        }
+        return {**super().load_keys(), "handle": "none", "parameters": "client", "pipeline": self.pipeline}
 
     def summary(self) -> dict[str, str]:
         """Mix and data, arrival, batches, threads."""

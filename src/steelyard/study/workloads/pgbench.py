@@ -14,10 +14,7 @@ from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 _ENTRY = re.compile(r"(?P<name>.*?)(?:@(?P<weight>\d{1,6}))?")
 
-ScriptEntry = Annotated[
-    str,
-    Form(r"^[^\x00]+$", "invalid script: use FILE or FILE@WEIGHT, a whole number"),
-]
+ScriptEntry = Annotated[str, Form(r"^[^\x00]+$", "invalid script: use FILE or FILE@WEIGHT, a whole number")]
 
 
 class PgbenchWorkload(SqlWorkload, DrivenWorkload):

@@ -114,10 +114,7 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
 
     def load_keys(self) -> dict[str, Any]:
         """Handle, text, parameters, mix, retries, arrival, limits."""
-        return {
-            **super().load_keys(),
-            **self.model_dump(include={"text", "distinct_texts"}),
-        }
+        return {**super().load_keys(), **self.model_dump(include={"text", "distinct_texts"})}
 
     def summary(self) -> dict[str, str]:
         """Kind and size, arrival, threads."""

@@ -39,12 +39,7 @@ from steelyard.subjects.postgres.workload_tables import load_statements
 
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"
-_MACHINE: Settings = {
-    "vm.acceleration": "auto",
-    "vm.cpus": 1,
-    "vm.memory_mib": 1024,
-    "vm.limit_s": 900,
-}
+_MACHINE: Settings = {"vm.acceleration": "auto", "vm.cpus": 1, "vm.memory_mib": 1024, "vm.limit_s": 900}
 _ACCELERATIONS = ("auto", "kvm", "tcg")
 _RESULT_BYTES = 64 * 1024 * 1024
 _TAIL_LINES = 60

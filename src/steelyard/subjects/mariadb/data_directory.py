@@ -287,9 +287,4 @@ def reached(network: Listening, socket: str, user: str) -> dict[str, Any]:
     """Address and user for the load, as fields of `Server`."""
     if not network.address:
         return {"socket": socket, "host": "localhost", "port": network.port, "user": user}
-    return {
-        "host": network.address,
-        "port": network.port,
-        "user": _LOAD_USER,
-        "password": network.password,
-    }
+    return {"host": network.address, "port": network.port, "user": _LOAD_USER, "password": network.password}

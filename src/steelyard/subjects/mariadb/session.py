@@ -67,10 +67,7 @@ def variables(connection: _Connection, scope: str) -> dict[str, str]:
 
 
 def refuse_not_taken(
-    connection: _Connection,
-    shown: Mapping[str, str],
-    requested: Settings,
-    program: Path,
+    connection: _Connection, shown: Mapping[str, str], requested: Settings, program: Path
 ) -> None:
     """Raises SettingsRefused for settings that the server does not have as requested. shown: its variables.
 

@@ -12,14 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.workloads.brokerage.orders import Integers, Orders, charge_cents, orders_of, rate_of, tax_cents
-from steelyard.workloads.brokerage.scale import (
-    QUANTITIES,
-    Scale,
-    broker_of,
-    owner_of,
-    tax_status_of,
-    tier_of,
-)
+from steelyard.workloads.brokerage.scale import QUANTITIES, Scale, broker_of, owner_of, tax_status_of, tier_of
 
 FIRST_DAY = date(2025, 1, 2)
 _OPEN = timedelta(hours=9)

@@ -165,11 +165,7 @@ def _beyond_the_last() -> Steps:
 
 
 def _read_all() -> Steps:
-    return [
-        execute("items", rows="found"),
-        when(":found < :lines", [{"do": "rollback"}]),
-        execute("stocks"),
-    ]
+    return [execute("items", rows="found"), when(":found < :lines", [{"do": "rollback"}]), execute("stocks")]
 
 
 def _line(n: int, lists: bool) -> Steps:

@@ -16,17 +16,7 @@ from steelyard.workloads.order_entry.new_order import (
     warehouse,
 )
 from steelyard.workloads.order_entry.schema import DISTRICTS
-from steelyard.workloads.steps import (
-    BEGIN,
-    COMMIT,
-    Kind,
-    Steps,
-    execute,
-    named,
-    percent,
-    put,
-    when,
-)
+from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, named, percent, put, when
 
 _REMOTE_PAYMENT_PERCENT = 15
 _PAYMENT: Mapping[str, str] = {
