@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 _PORT = 5432
 _TURN_S = 0.1

@@ -31,7 +31,7 @@ from typing import Any
 from driver_cost import ENGINE, START_S, THROUGHPUT_MIN, Cost, Driver, verdict
 from steelyard.errors import InputError
 from steelyard.subjects.mariadb.data_directory import beside, find_server
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from processes import running
 
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked
-from steelyard.subjects.servers.account import account_of_servers
 from steelyard.subjects.servers.daemon import finish
+from steelyard.subjects.servers.identity import account_of_servers
 
 
 @pytest.mark.parametrize("escape", [CLEARED])

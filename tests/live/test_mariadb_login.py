@@ -18,7 +18,7 @@ from servers import plan
 from steelyard import _core
 from steelyard.host.mariadb_login import log_in, parse, remedy
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.mariadb.counters import MariaDBMonitor
+from steelyard.monitors.mariadb import MariaDBMonitor
 
 OWN = 'kind = "sql"\n[workload.statements.one]\nsql = "select filler from item where id = 7"'
 METHODS = [b"mysql_clear_password", b"dialog"]

@@ -16,7 +16,7 @@ from needs import needs
 
 from steelyard.bundle.reader import Bundle
 from steelyard.monitors import Target, Unavailable
-from steelyard.monitors.mariadb.counters import MariaDBMonitor
+from steelyard.monitors.mariadb import MariaDBMonitor
 from steelyard.report.about.provenance import about_bundle
 
 

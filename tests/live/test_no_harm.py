@@ -16,7 +16,7 @@ from servers import postgres
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
 from steelyard.study.setting_names import folded, names_of
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 SHORT = ("--blocks", "1", "--measure", "0.3", "--clients", "2")
 needs_confinement = pytest.mark.skipif(not _core.confinement(), reason="the kernel has no Landlock")

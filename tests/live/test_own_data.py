@@ -25,7 +25,7 @@ from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 from steelyard.workflow.prepare import PreparedStudy
 
 

@@ -22,7 +22,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.binaries import reachable
 from steelyard.subjects.postgres.workload_tables import load_statements
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 from steelyard.workloads import work_of
 
 SETTINGS = """\

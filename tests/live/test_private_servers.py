@@ -8,7 +8,7 @@ from private_server import check_privacy
 from processes import as_user
 
 from steelyard.errors import InputError
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 
 def test_nobody_but_the_lab_gets_at_a_server_and_the_server_gets_no_secrets(lab: Lab) -> None:

@@ -19,8 +19,7 @@ from needs import needs
 from steelyard.study.setting_names import folded, names_of
 from steelyard.study.settings_file import settings_of
 from steelyard.subjects import SubjectFailed
-from steelyard.subjects.servers.account import Account
-from steelyard.subjects.servers.identity import FILE, Identity, listening_elsewhere
+from steelyard.subjects.servers.identity import FILE, Account, Identity, listening_elsewhere
 
 # of foreign keys, no secrets
 KEYS = {"foreign_keys", "foreign_key_list", "foreign_key_check", "defer_foreign_keys"}

@@ -149,7 +149,6 @@ ROOMS = {
     """,
     "workflow": """
         complaint exit_codes measured_bursts prepare
-        fleet needs
         runs
         measure resolution show
         session

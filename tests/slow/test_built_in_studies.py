@@ -6,7 +6,7 @@ import pytest
 from laboratory import Lab
 
 from steelyard.study.load_study import catalogue, find_study
-from steelyard.workflow.needs import needs_of
+from steelyard.workflow.prepare import needs_of
 
 
 @pytest.mark.parametrize("name", catalogue())

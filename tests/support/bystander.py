@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.subjects.postgres.binaries import find_bindir, reachable
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 _MAKE = "create database steelyard;\n"
 _FILL = "create table mine (id int);\n"

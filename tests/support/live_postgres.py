@@ -17,7 +17,7 @@ from steelyard.subjects.postgres.binaries import (
     installed_bindirs,
     reachable,
 )
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 ENTRIES_MAX = 100
 PORT = 5499

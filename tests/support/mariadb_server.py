@@ -17,7 +17,7 @@ from servers import free_port, make_certificates
 from session_folder import copy_of
 
 from steelyard.subjects.mariadb.data_directory import beside, find_server
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 _CONTENT = (
     "create database lab",

@@ -22,7 +22,7 @@ from session_folder import copy_of
 
 from steelyard.host.processes.process_mark import free, shared_memory
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs, reachable
-from steelyard.subjects.servers.account import Account, account_of_servers
+from steelyard.subjects.servers.identity import Account, account_of_servers
 
 _STUB = """
 import sys

@@ -13,7 +13,7 @@ from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from small import shared_memory
-from steelyard.subjects.servers.account import account_of_servers
+from steelyard.subjects.servers.identity import account_of_servers
 
 # set before the workers start, which share it
 VARIABLE = "STEELYARD_TEST_FOLDER"

@@ -18,7 +18,7 @@ def command() -> None:
 @_FILE
 def up(file: Path) -> None:
     """Start a worker on each host of FILE; Ctrl-C ends them."""
-    from steelyard.workflow.fleet import fleet_up
+    from steelyard.workflow.runs import fleet_up
 
     fleet_up(file, lambda text: click.echo(text, err=True))
 
@@ -28,6 +28,6 @@ def up(file: Path) -> None:
 @as_json("As JSON on standard output.")
 def check(file: Path, as_json: bool) -> None:
     """Check the hosts of FILE: versions, clocks, network, CPUs, limits. The fleet must be up."""
-    from steelyard.workflow.fleet import fleet_check
+    from steelyard.workflow.runs import fleet_check
 
     fleet_check(file, as_json)

@@ -18,7 +18,7 @@ def command(name: str | None) -> None:
 
     from steelyard.quantities import duration
     from steelyard.study.load_study import catalogue, find_study
-    from steelyard.workflow.needs import needs_of
+    from steelyard.workflow.prepare import needs_of
 
     if name is not None:
         click.echo(find_study(name)[1], nl=False)

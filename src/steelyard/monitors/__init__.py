@@ -126,8 +126,8 @@ MONITORS: dict[str, str] = {
     "disturbance": "steelyard.monitors.system.disturbance:DisturbanceMonitor",
     "postgres": "steelyard.monitors.postgres.counters:PostgresMonitor",
     "postgres-waits": "steelyard.monitors.postgres.waits:PostgresWaitsMonitor",
-    "mariadb": "steelyard.monitors.mariadb.counters:MariaDBMonitor",
-    "mariadb-latches": "steelyard.monitors.mariadb.latches:MariaDBLatchesMonitor",
+    "mariadb": "steelyard.monitors.mariadb:MariaDBMonitor",
+    "mariadb-latches": "steelyard.monitors.mariadb:MariaDBLatchesMonitor",
     "valkey": "steelyard.monitors.valkey:ValkeyMonitor",
 }
 

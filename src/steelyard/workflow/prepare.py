@@ -1,8 +1,9 @@
-"""A study ready to run: read and checked, its options and the order of its runs made."""
+"""A study ready to run: read and checked, its options and runs in order; what it needs and lacks here."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from steelyard.study.factors import statements_located
 from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
+from steelyard.study.passwords import in_environment, variables
 from steelyard.study.plan import blocks, check_effects, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Options, Reboots, Slot, Study
@@ -176,3 +178,51 @@ def expected_run_s(study: Study, options: Options) -> float | None:
     driven_share = sum(driven(option) is not None for option in options) / len(options)
     set_up_s = kind.set_up_s + driven_share * _DRIVER_S
     return sum(known) + len(points) * diagnostic_s + plan.cool_down_s + set_up_s
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """options: their number. text: the needs, separated by commas. seconds: expected length; None: unknown.
+
+    missing: one sentence per need that this machine does not meet; (): the study can run here.
+    """
+
+    options: int
+    text: str
+    seconds: float | None = None
+    missing: tuple[str, ...] = ()
+
+
+def needs_of(text: str, origin: str) -> _Needs:
+    """The needs of the study in a text; starts no server. Raises InputError for a wrong study."""
+    study, options = plan_study(text, origin)
+    needs = ", ".join(_needs(study, any(option.host for option in options)))
+    try:
+        prepared = PreparedStudy.of(text, origin)
+        unset = [name for name in sorted(variables(study)) if in_environment(name) is None]
+    except InputError as error:
+        # the place in the study file says nothing to a reader of the list
+        cause = re.sub(rf"^{re.escape(origin)}:\d+: \S+: ", "", str(error))
+        return _Needs(len(options), needs, missing=(f"{cause} ({error.hint})" if error.hint else cause,))
+    missing = (*prepared.refused, *(f"the environment variable {name} is not set" for name in unset))
+    return _Needs(len(options), needs, expected_s(prepared), missing)
+
+
+def _needs(study: Study, host: bool) -> list[str]:
+    needs = [_program(study)]
+    if host:
+        needs.append("host settings")
+    probes = study.probes
+    if probes.profile_hz or probes.locks or probes.scheduling_trace_s or probes.latch_count_s:
+        needs.append("kernel probes")
+    return needs
+
+
+def _program(study: Study) -> str:
+    """The program to install, or an address; `nothing` where the lab itself holds the subject."""
+    if isinstance(study.workload, ProgramWorkload):
+        return study.workload.command[0]
+    if study.subject.dsn is not None:
+        return "an address"
+    kind = kind_of(study)
+    return "nothing" if "bindir" in kind.lacks else kind.name

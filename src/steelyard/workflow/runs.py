@@ -1,11 +1,14 @@
 """Makes the runs of a study on this machine."""
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from steelyard.bundle.reader import Bundle
@@ -13,6 +16,7 @@ from steelyard.bundle.storage.study_files import changed_files
 from steelyard.errors import InputError, brief, typed
 from steelyard.host.cpus.scheduling import Placement, place
 from steelyard.host.processes.guard import Guard, GuardLost
+from steelyard.lab.engines.process import Place, ThisMachine
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
@@ -23,13 +27,46 @@ from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed, block
+from steelyard.study.load_study import fleet_of
 from steelyard.study.study import Slot
 from steelyard.subjects import Bench, SubjectFailed
+from steelyard.subjects.drivers.connection import driven, located
 from steelyard.subjects.in_turns import servers_of
 from steelyard.subjects.servers.by_address import stays_as_it_is
-from steelyard.workflow.fleet import place_of_engines
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
+
+
+def _place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
+    """Where the load engines of a study run, while the context lasts. Raises InputError."""
+    fleet = prepared.study.fleet
+    if fleet is None:
+        return nullcontext(ThisMachine())
+    workloads = filter(None, map(driven, prepared.options))
+    drivers = {located(workload.driver, prepared.folder) for workload in workloads}
+    return _of_fleet("place").load_hosts(fleet, prepared.folder / fleet.folder, drivers)
+
+
+def fleet_up(file: Path, say: Callable[[str], None]) -> None:
+    """Starts scheduler and workers, and ends them on SIGINT. Raises InputError."""
+    fleet = fleet_of(file)
+    _of_fleet("up").up(fleet, Path(fleet.folder), say)
+
+
+def fleet_check(file: Path, as_json: bool) -> None:
+    """Prints what was found of the hosts. Raises InputError when they cannot run a study."""
+    fleet = fleet_of(file)
+    place = _of_fleet("place")
+    found = place.checked(fleet, Path(fleet.folder))
+    print(json.dumps(found, indent=2) if as_json else place.text(found))
+
+
+def _of_fleet(module: str) -> ModuleType:
+    """A module of the package that needs dask.distributed: the single machine never imports it."""
+    try:
+        return import_module(f"steelyard.fleet.{module}")
+    except ModuleNotFoundError as missing:
+        raise InputError(f"[fleet] needs {missing.name}", "pip install 'steelyard[fleet]'") from None
 
 
 @dataclass(frozen=True)
@@ -155,7 +192,7 @@ def runs_of(
     earlier runs have drawn. Raises InputError, StudyFailed, BootNeeded.
     """
     study = prepared.study
-    with without_secrets(study), place_of_engines(prepared) as place, bench_of(prepared) as bench:
+    with without_secrets(study), _place_of_engines(prepared) as place, bench_of(prepared) as bench:
         kind, taking_turns = prepared.kind, not prepared.one_after_another
         servers = servers_of(study, bench.options) if taking_turns else dict[str, int]()
         subjects = [kind.make(own) for own in _benches(bench, servers)]

@@ -116,7 +116,7 @@ WORKLOADS: dict[str, str] = {
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.orders:storm",
     "sql": "steelyard.workloads.sql:sql",
-    "pgbench": "steelyard.workloads.pgbench.workload:pgbench",
+    "pgbench": "steelyard.workloads.sql:pgbench",
     "replay": "steelyard.workloads.replay:replay",
     "brokerage": "steelyard.workloads.brokerage.workload:brokerage",
     "order-entry": "steelyard.workloads.order_entry.workload:order_entry",

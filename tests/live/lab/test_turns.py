@@ -27,8 +27,7 @@ from steelyard.bundle.series.read import read_series
 from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
-from steelyard.lab.turns.lane import Course, turn_ms
-from steelyard.lab.turns.own_time import Turn, own_samples
+from steelyard.lab.turns.lane import Course, Turn, own_samples, turn_ms
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.report.terminal.progress import Progress
 from steelyard.run_tables.rows import Rows

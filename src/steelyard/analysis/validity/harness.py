@@ -15,7 +15,7 @@ from steelyard.analysis.statistics.distributions import Floats, t_two_sided
 from steelyard.analysis.validity.stability import merged
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import change, p_value, percent, quantity, significant, span_of
-from steelyard.study.workloads.arrival import ClientWorkload
+from steelyard.study.workloads.transactions import ClientWorkload
 
 _STEAL = 0.02
 _THRASH = 1  # of a hundred transactions

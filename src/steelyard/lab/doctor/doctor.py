@@ -27,7 +27,7 @@ from steelyard.lab.environment.machine import read_text
 from steelyard.lab.machine.refused_settings import inherited, limits
 from steelyard.quantities import listed
 from steelyard.subjects import kinds
-from steelyard.subjects.servers.account import NAME
+from steelyard.subjects.servers.identity import NAME
 
 _PROC = Path("/proc")
 

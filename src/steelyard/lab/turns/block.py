@@ -27,8 +27,7 @@ from steelyard.lab.run_parts import (
     root_processes,
     target_of,
 )
-from steelyard.lab.turns.lane import Course, Lane, turn_ms
-from steelyard.lab.turns.own_time import own_samples
+from steelyard.lab.turns.lane import Course, Lane, own_samples, turn_ms
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.study import Plan, Slot

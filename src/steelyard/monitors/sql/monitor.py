@@ -8,8 +8,17 @@ from typing import Any
 import psycopg
 import pymysql
 
-from steelyard.monitors import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Sample, Session, Target, Unavailable
-from steelyard.monitors.mariadb import counters as mariadb
+from steelyard.monitors import (
+    LIMIT_S,
+    ROWS_MAX,
+    QueryFailed,
+    Rows,
+    Sample,
+    Session,
+    Target,
+    Unavailable,
+    mariadb,
+)
 from steelyard.monitors.postgres import connection as postgres
 from steelyard.monitors.sql.queries import Query, metric_name
 

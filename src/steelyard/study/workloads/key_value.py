@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.workloads.arrival import ClientWorkload
+from steelyard.study.workloads.transactions import ClientWorkload
 
 
 class KeyValueWorkload(ClientWorkload):

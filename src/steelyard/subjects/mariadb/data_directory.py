@@ -21,8 +21,14 @@ from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import Listening
 from steelyard.subjects.servers.option_settings import version_said
 from steelyard.subjects.servers.room import Footprint, Size
-from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
-from steelyard.subjects.servers.templates import make_data, refuse_links
+from steelyard.subjects.servers.templates import (
+    apply_levels,
+    data_error,
+    make_data,
+    refuse_links,
+    script_error,
+    tables_created,
+)
 from steelyard.workloads import DataTable, FileTable, Work
 
 _INSTALL = "apt-get install mariadb-server"

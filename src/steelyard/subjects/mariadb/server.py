@@ -56,8 +56,7 @@ from steelyard.subjects.mariadb.session import (
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
-from steelyard.subjects.servers.scripts import with_levels
-from steelyard.subjects.servers.templates import copied, copy_files, identity_of
+from steelyard.subjects.servers.templates import copied, copy_files, identity_of, with_levels
 from steelyard.workloads import work_of
 
 _DATABASE = "steelyard"

@@ -16,8 +16,8 @@ from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Options, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of
 from steelyard.subjects.postgres.session import SUPERUSER, written
-from steelyard.subjects.servers.account import Account
 from steelyard.subjects.servers.daemon import Daemon
+from steelyard.subjects.servers.identity import Account
 from steelyard.subjects.servers.room import Footprint, Size
 from steelyard.subjects.servers.templates import copied, make_data, refuse_links
 from steelyard.workloads import Work, work_of

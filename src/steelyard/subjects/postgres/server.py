@@ -53,8 +53,7 @@ from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
-from steelyard.subjects.servers.scripts import with_levels
-from steelyard.subjects.servers.templates import copied_from_another, identity_of
+from steelyard.subjects.servers.templates import copied_from_another, identity_of, with_levels
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"

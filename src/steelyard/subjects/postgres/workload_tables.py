@@ -13,7 +13,7 @@ from psycopg import sql
 from steelyard.errors import typed
 from steelyard.study.study import Option, Study
 from steelyard.subjects import SubjectFailed
-from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, tables_created
+from steelyard.subjects.servers.templates import apply_levels, data_error, script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work
 
 _Connection = psycopg.Connection[Any]

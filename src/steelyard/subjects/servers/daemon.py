@@ -20,8 +20,7 @@ from steelyard.study.key_types import Settings
 from steelyard.study.passwords import is_secret, variables
 from steelyard.study.study import Option
 from steelyard.subjects import Bench, SubjectFailed
-from steelyard.subjects.servers.account import Account, account_of_servers
-from steelyard.subjects.servers.identity import Identity, listening_elsewhere
+from steelyard.subjects.servers.identity import Account, Identity, account_of_servers, listening_elsewhere
 from steelyard.subjects.servers.network import listening
 
 _START_S = 60.0

@@ -22,7 +22,7 @@ from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed
 from steelyard.subjects.servers.daemon import requested
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
-from steelyard.subjects.servers.scripts import apply_levels, data_error, script_error, with_levels
+from steelyard.subjects.servers.templates import apply_levels, data_error, script_error, with_levels
 from steelyard.workloads import DataTable, Work, work_of
 from steelyard.workloads.load_plan import check_load
 

@@ -1,1 +1,0 @@
-"""MariaDB's own counters and latches."""
