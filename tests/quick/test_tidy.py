@@ -128,18 +128,16 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks histograms limits model samples
+        cells clocks limits model samples
         packed
         source
         report schedule
-        captures columns events lines placed tables
+        captures columns events lines tables
         formats
         filing merge notices registry
         runs table_files tables_of_run
         assemble described
-        write
         importing
-        listing
     """,
     "report": """
         about table

@@ -53,10 +53,9 @@ def command(
     steelyard import schedule.toml
     """
     from steelyard.recordings import model, schedule
-    from steelyard.recordings.importing import import_files
-    from steelyard.recordings.limits import MINUTES
-    from steelyard.recordings.listing import lines_of_formats, lines_of_import
-    from steelyard.recordings.write import write_recording
+    from steelyard.recordings.importing import import_files, write_recording
+    from steelyard.recordings.notices import lines_of_import
+    from steelyard.recordings.registry import lines_of_formats
     from steelyard.report.terminal.progress import reading
     from steelyard.workflow.complaint import say
 
@@ -67,18 +66,17 @@ def command(
         click.echo(model.example() if example_table else schedule.EXAMPLE, nl=False)
         return
     if listed or not given:
-        for line in lines_of_formats():
-            click.echo(line)
+        click.echo("\n".join(lines_of_formats()))
         return
     name = to.name.removesuffix(".bundle") if to else ""
     with reading() as progress:
-        found = import_files(files, options, folders, progress, name, format_ or "", minutes or MINUTES)
-    for line in lines_of_import(found, every_line=dry_run):
+        found = import_files(files, options, folders, progress, name, format_ or "", minutes)
+    for line in lines_of_import(found.runs, found.unread, every_line=dry_run):
         click.echo(line) if dry_run else say(line)
     path = to or Path(f"{found.name}.bundle")
     if dry_run:
         say(f"{path} is not written: --dry-run")
         return
-    study = write_recording(found.recording, path, "the study of the recording")
+    study = write_recording(found, path, "the study of the recording")
     say(f"{path}: {study.question}")
     say(f"next: steelyard report {path}")

@@ -1,6 +1,6 @@
 """From runs to a recording: the study that they answer, derived from them, and the tables of each run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -9,16 +9,14 @@ import tomli_w
 from steelyard.declared_metrics import DeclaredMetric, as_json
 from steelyard.errors import InputError
 from steelyard.quantities import count
-from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.cells import slug
 from steelyard.recordings.merge import merged
 from steelyard.recordings.notices import add_notices
-from steelyard.recordings.placed import PlacedRun
-from steelyard.recordings.report import Figure, Report
+from steelyard.recordings.report import Figure, PlacedRun, Report, clients_of
 from steelyard.recordings.samples import Series
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
-from steelyard.recordings.tables_of_run import tables_of_run
+from steelyard.recordings.tables_of_run import Recording, tables_of_runs
 
 _NO_CLIENTS = {"client": "server", "clients": "servers"}
 # what a recording without counted work is about, the first that all runs have
@@ -38,23 +36,20 @@ def assembled(
 ) -> Recording:
     """The recording. files: SHA-256 by name, kept among the facts. Raises InputError."""
     pooled = [
-        PlacedRun(run.option, run.block, [(n, [_best(r)]) for n, r in run.points], _by_format(run.others))
+        PlacedRun(run.option, run.block, [[_best(point)] for point in run.points], _by_format(run.others))
         for run in runs
     ]
-    add_notices(pooled, unread)
+    add_notices(pooled, unread, schedule.source)
     _add_means(pooled)
-    if schedule.source:
-        for run in pooled:
-            run.reports[0].notices.append(("recording", f"a recording: {schedule.source}"))
-    clients = sorted({n or 1 for run in pooled for n, _ in run.points})
-    tables = [
-        RecordedRun(
-            run.option, run.block, tables_of_run(run, clients), run.began.isoformat() if run.began else ""
-        )
-        for run in pooled
-    ]
-    study = tomli_w.dumps(_study(pooled, schedule, clients))
-    return Recording(study, _environment(pooled, schedule, files), tables)
+    clients = sorted({point[0].clients or 1 for run in pooled for point in run.points})
+    return Recording(
+        schedule.name,
+        tomli_w.dumps(_study(pooled, schedule, clients)),
+        _environment(pooled, schedule, files),
+        tables_of_runs(pooled, clients),
+        runs,
+        unread,
+    )
 
 
 def _by_format(reports: Sequence[Report]) -> list[Report]:
@@ -65,16 +60,17 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
     return [merged(several) for several in found.values()]
 
 
-def _best(reports: Sequence[Report]) -> Report:
+def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
-    best, *others = sorted(_by_format(reports), key=lambda r: -(r.work.detail if r.work else 0))
+    clients = clients_of(point)
+    best, *others = sorted(_by_format(point), key=lambda report: -report.detail)
     for other in others:
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}
         best.samples.extend(other.samples)
         best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
-        best.clients = best.clients or other.clients
+    best.clients = clients
     return best
 
 
@@ -112,43 +108,44 @@ def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[s
             "files": dict(files),
         },
         "servers": servers,
-        "metrics": {name: as_json(list(found.values())) for name, found in _charted(runs).items() if found},
+        "metrics": dict(_charted([report for run in runs for report in run.reports])),
     }
 
 
-def _charted(runs: Sequence[PlacedRun]) -> dict[str, dict[tuple[str, str], DeclaredMetric]]:
-    """The readings that are worth a chart: shares of the machine's CPUs, and amounts that have a limit."""
-    found: dict[str, dict[tuple[str, str], DeclaredMetric]] = {}
-    reports = [report for run in runs for report in run.reports]
-    seen = {report.format for report in reports}
-    tool = next((name for name in _CPU_TOOLS if name in seen), "")
+def _charted(reports: Sequence[Report]) -> Iterator[tuple[str, Any]]:
+    """By monitor the readings that are worth a chart: shares of the CPUs' time, and amounts with a limit."""
+    series: dict[str, set[Series]] = {}
     for report in reports:
-        names = {(entity, slug(metric)) for entity, metric in report.samples.series}
-        limited = {(e, m.removesuffix("_limit")) for e, m in names if m.endswith("_limit")} & names
-        of_cpu = {(e, m) for e, m in names if e == "cpu all" and m in _OF_CPU and report.format == tool}
-        at = found.setdefault(report.format.replace("/", "-"), {})
-        for entity, metric in sorted(limited | of_cpu):
-            if len(at) < _CHARTS_MAX:
-                has = (entity, metric) in limited
-                # without a limit: shares of the CPUs' time
-                at[entity, metric] = DeclaredMetric(
-                    metric,
-                    entity,
-                    f"As {report.format} printed it",
-                    chart=entity,
-                    group="recorded",
-                    limit=has,
-                    fills=has,
-                    of_interval=not has,
-                )
-    return found
+        names = {(entity, slug(metric)) for entity, metric in report.samples.tables}
+        series[report.format] = series.get(report.format, set()) | names
+    tool = next((name for name in _CPU_TOOLS if name in series), "")
+    for name, found in series.items():
+        limited = {(e, m.removesuffix("_limit")) for e, m in found if m.endswith("_limit")} & found
+        of_cpu = {(e, m) for e, m in found if e == "cpu all" and m in _OF_CPU and name == tool}
+        printed = f"As {name} printed it"
+        drawn = [(*one, one in limited) for one in sorted(limited | of_cpu)[:_CHARTS_MAX]]
+        metrics = [
+            DeclaredMetric(
+                metric,
+                entity,
+                printed,
+                chart=entity,
+                group="recorded",
+                limit=has,
+                fills=has,
+                of_interval=not has,
+            )
+            for entity, metric, has in drawn
+        ]
+        if metrics:
+            yield name.replace("/", "-"), as_json(metrics)
 
 
 def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]) -> dict[str, Any]:
     """Keys of a study file of kind `recording`. Raises InputError for a figure in two units."""
     labels = list(dict.fromkeys(run.option for run in runs))
     figures = list(_common_figures(runs).values())[:_FIGURES_MAX]
-    known = any(n for run in runs for n, _ in run.points)
+    known = any(point[0].clients for run in runs for point in run.points)
     words = schedule.workload.model_dump(exclude_none=True)
     workload: dict[str, Any] = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
     workload["figures"] = {f.name: {"unit": f.unit or "1", "better": f.better} for f in figures}
@@ -180,15 +177,14 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
 
 
 def _factors(labels: Sequence[str], schedule: Schedule) -> dict[str, Any]:
-    """One factor per part of the labels where all have as many parts, else one of all labels.
-
-    Raises InputError where the schedule names more or fewer.
-    """
+    """One factor per part of the labels. Raises InputError where the schedule names more or fewer."""
     given = schedule.factors
     parts = [tuple(label.split("_")) for label in labels]
-    if len(set(map(len, parts))) > 1 or any(len(code) > 24 for part in parts for code in part):
-        parts = [(label.replace("_", "-")[:24],) for label in labels]
     number = len(parts[0])
+    if any(len(part) != number for part in parts):
+        raise InputError(
+            f"options of different factors: {', '.join(labels)}", "`_` divides the factors: write - for it"
+        )
     if given and len(given) != number:
         raise InputError(f"{len(given)} names of factors, but the options' codes have {number} parts")
     names = list(given) or (["server"] if number == 1 else [f"part_{i}" for i in range(1, number + 1)])

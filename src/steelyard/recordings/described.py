@@ -16,12 +16,10 @@ from typing import Any
 import tomli_w
 
 from steelyard.errors import InputError, brief, nearest
-from steelyard.recordings import RecordedRun, Recording
 from steelyard.recordings.cells import exact
-from steelyard.recordings.model import LatchTable, ProbeTables, TableRecording, read_recording
-from steelyard.recordings.placed import PlacedRun
-from steelyard.recordings.report import Report, Work
-from steelyard.recordings.tables_of_run import tables_of_run
+from steelyard.recordings.model import LatchTable, ProbeTables, TableRecording
+from steelyard.recordings.report import PlacedRun, Report, Work
+from steelyard.recordings.tables_of_run import Recording, tables_of_runs
 from steelyard.study.load_study import plan_study
 from steelyard.study.source import text_of
 from steelyard.study.study import Option, Study
@@ -32,70 +30,44 @@ _COUNTERS = ("gets", "misses", "spin_gets", "sleeps")
 _SLOWEST_PER_S, _LONGEST_S = 1e-9, 1e9
 
 
-def read(file: Path) -> Recording:
+def recorded(recording: TableRecording, file: Path) -> Recording:
     """The recording that a TOML file describes, of tables in its folder. Raises InputError."""
-    recording = read_recording(file)
     version = recording.server.version
     # one server alone: its label is made from its version
     code = re.sub(r"[^A-Za-z0-9.+-]+", "-", version)[:24].strip("-") or "server"
     alone = {"server": {"scope": "server", "levels": {code: version}}}
     text = tomli_w.dumps({"factors": alone, **recording.study})
-    study, found = plan_study(text, f"{file}: study")
-    runs = [
-        RecordedRun(
-            option.label,
-            1,
-            tables_of_run(_run(_Tables(file.parent, recording, study, option)), study.plan.clients),
-        )
-        for option in found
-    ]
+    study, options = plan_study(text, f"{file}: study")
+    runs = [_run(_Tables(file.parent, recording, study, option)) for option in options]
     server: dict[str, Any] = {"version": version, "origin": "recording", "set": {}}
     environment = {
         **recording.environment,
         "metrics": {},
         "recording": {"source": recording.source, "work": recording.work},
-        "servers": {option.label: server for option in found},
+        "servers": {option.label: server for option in options},
     }
-    return Recording(text, environment, runs)
+    return Recording(file.stem, text, environment, tables_of_runs(runs, study.plan.clients))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of a table. place: file and line, for messages."""
+class _Row(dict[str, str]):
+    """Cells of a row by column. place: file and line, for messages."""
 
-    place: str
-    cells: Mapping[str, str]
+    def __init__(self, place: str, cells: Mapping[str, str]) -> None:
+        super().__init__(cells)
+        self.place = place
 
-    def text(self, column: str) -> str:
-        """Raises InputError for an unknown column."""
-        if column not in self.cells:
-            raise InputError(f'{self.place}: no column "{column}"{nearest(column, self.cells)}')
-        return self.cells[column]
+    def __missing__(self, column: str) -> str:
+        """Raises InputError."""
+        raise InputError(f'{self.place}: no column "{column}"{nearest(column, self)}')
 
     def number(self, column: str) -> float:
         """Raises InputError for an unknown column, and for a value that is not a number up to 2^53."""
-        text = self.text(column)
+        text = self[column]
         try:
             return exact(text)
         except ValueError:
             said = f'column "{column}": "{brief(text)}" is not a number up to 2^53'
             raise InputError(f"{self.place}: {said}") from None
-
-
-def _rows_of(file: Path) -> list[_Row]:
-    """Rows of a CSV file whose first line names the columns. Raises InputError."""
-    try:
-        reader = csv.reader(text_of(file, _BYTES_MAX).splitlines(), strict=True)
-        columns = next(reader, list[str]())
-        rows = [(f"{file}:{reader.line_num}", cells) for cells in reader if cells]
-    except FileNotFoundError:
-        raise InputError(f"{file}: cannot be read: no such file") from None
-    except csv.Error as error:
-        raise InputError(f"{file}: not CSV: {error}") from None
-    for place, cells in rows:
-        if len(cells) != len(columns):
-            raise InputError(f"{place}: {len(cells)} cells, but the table has {len(columns)} columns")
-    return [_Row(place, dict(zip(columns, cells, strict=True))) for place, cells in rows]
 
 
 @dataclass(frozen=True)
@@ -108,13 +80,28 @@ class _Tables:
     option: Option
 
     def rows(self, name: str) -> list[_Row]:
-        """Rows of the recording, and of the option where its factors are columns."""
-        rows = _rows_of(self.folder / name)
+        """Rows of the recording, and of the option where its factors are columns. Raises InputError."""
+        file = self.folder / name
+        try:
+            reader = csv.reader(text_of(file, _BYTES_MAX).splitlines(), strict=True)
+            columns = next(reader, list[str]())
+            rows = [(f"{file}:{reader.line_num}", cells) for cells in reader if cells]
+        except FileNotFoundError:
+            raise InputError(f"{file}: cannot be read: no such file") from None
+        except csv.Error as error:
+            raise InputError(f"{file}: not CSV: {error}") from None
         wanted = dict(self.recording.throughput.where)
         for factor, code in self.option.levels.items():
-            if rows and factor in rows[0].cells:
+            if factor in columns:
                 wanted[factor] = str(self.study.factors[factor].levels[code])
-        return [row for row in rows if all(row.text(name) == value for name, value in wanted.items())]
+        found: list[_Row] = []
+        for place, cells in rows:
+            if len(cells) != len(columns):
+                raise InputError(f"{place}: {len(cells)} cells, but the table has {len(columns)} columns")
+            row = _Row(place, dict(zip(columns, cells, strict=True)))
+            if all(row[name] == value for name, value in wanted.items()):
+                found.append(row)
+        return found
 
     def clients(self, row: _Row) -> int:
         """Of the load point of a row. Raises InputError for one that is not in the study."""
@@ -134,7 +121,7 @@ def _run(tables: _Tables) -> PlacedRun:
         _latches(tables, recording.latches, points)
     if recording.probes and recording.probes.option == label:
         probes(tables, recording.probes, first)
-    return PlacedRun(label, 1, [(n, [report]) for n, report in points.items()], [])
+    return PlacedRun(label, 1, [[report] for report in points.values()])
 
 
 def _throughput(tables: _Tables) -> dict[int, Report]:
@@ -151,7 +138,7 @@ def _throughput(tables: _Tables) -> dict[int, Report]:
         work = recording.transactions(n, per_s)
         if per_s < _SLOWEST_PER_S or work / per_s > _LONGEST_S:
             raise InputError(f"{row.place}: a throughput of {per_s:g} is too low")
-        found[n] = Report(row.place, seconds=work / per_s, work=Work(work))
+        found[n] = Report(row.place, clients=n, seconds=work / per_s, work=Work(work))
     if len(found) < len(clients):
         place = tables.folder / recording.throughput.file
         raise InputError(
@@ -162,8 +149,8 @@ def _throughput(tables: _Tables) -> dict[int, Report]:
 
 def _latches(tables: _Tables, table: LatchTable, points: Mapping[int, Report]) -> None:
     for row in tables.rows(table.file):
-        counters: dict[str, Any] = {name: int(row.number(name)) for name in _COUNTERS if name in row.cells}
-        if "wait_time" in row.cells:
+        counters = {name: int(row.number(name)) for name in _COUNTERS if name in row}
+        if "wait_time" in row:
             counters["wait_ns"] = round(row.number("wait_time") * _TO_NS[table.wait_unit])
         points[tables.clients(row)].row("latches", latch=table.latch, **counters)
 
@@ -176,10 +163,10 @@ def probes(tables: _Tables, found: ProbeTables, report: Report) -> None:
     wait_cpu_pct, total; a blank cell is not available.
     """
     if found.profile:
-        report.ticks({row.text("function"): int(row.number("samples")) for row in tables.rows(found.profile)})
+        report.ticks({row["function"]: int(row.number("samples")) for row in tables.rows(found.profile)})
     # the number of waits is the published share of all acquisitions
     for row in tables.rows(found.locks) if found.locks else ():
-        lock, total = row.text("lock"), int(row.number("total"))
+        lock, total = row["lock"], int(row.number("total"))
         contended = round(total * row.number("contention_pct") / 100)
         report.lock(
             lock,
@@ -189,7 +176,7 @@ def probes(tables: _Tables, found: ProbeTables, report: Report) -> None:
             wait_total_ns=round(contended * row.number("wait_mean_us") * 1e3),
             wait_max_ns=round(row.number("wait_max_us") * 1e3),
             wait_cpu_percent=row.number("wait_cpu_pct"),
-            utilisation_percent=row.number("utilisation_pct") if row.cells.get("utilisation_pct") else None,
+            utilisation_percent=row.number("utilisation_pct") if row.get("utilisation_pct") else None,
             hold_mean_ns=row.number("hold_mean_us") * 1e3,
             hold_max_ns=row.number("hold_max_us") * 1e3,
         )

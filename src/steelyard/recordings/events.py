@@ -1,24 +1,31 @@
-"""Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients."""
+"""Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients.
 
-from collections.abc import Callable, Generator, Mapping
+Histograms are HdrHistogram, V2 encoding, three significant digits (http://hdrhistogram.org): values below
+2,048 have a slot of their own; above, each power of two has 1,024.
+"""
+
+import struct
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from threading import Event, Thread
+from typing import Any
 
 import duckdb
 
-from steelyard.recordings.histograms import encoded
 from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, several_runs, share_read
+from steelyard.recordings.source import Source, several_runs
 
 Relation = Callable[[Path], str]
-_TICK_S = 0.5
 _CLIENTS_MAX = 100_000
+_COOKIE = 0x1C849303 | 0x10
+_LOWEST_NS, _HIGHEST_NS, _DIGITS = 1, 3_600_000_000_000, 3
 # of a state: why its rows do not count
 _LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums of other rows"}
+_DONE, _FAILED = (f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for state in ("done", "failed"))
 # latencies are grouped by their 11 leading bits, as histograms of three digits do
 _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
 
@@ -64,85 +71,49 @@ def _counted(
 ) -> None:
     connection.execute("set preserve_insertion_order = false")
     # by second and by client apart: together they would make a group of nearly every row
-    with _watched(source):
-        connection.execute(
-            f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
-            " as (select end_us // 1000000 as second, client, state, us, end_us,"
-            f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
-            " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
-            " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
-            " grouping(client) = 1 as of_second"
-            " from cut group by grouping sets ((second, state), (client, state, slot_us))"
-        )
+    connection.execute(
+        f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
+        " as (select end_us // 1000000 as second, client, state, us, end_us,"
+        f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
+        " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
+        " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+        " grouping(client) = 1 as of_second"
+        " from cut group by grouping sets ((second, state), (client, state, slot_us))"
+    )
     _seconds(source, report, connection)
     _rejected(source, connection)
     _latency(report, connection)
     _clients(report, connection)
 
 
-def mean_and_largest(
-    source: Source, relation: Relation, value: str, where: str
-) -> tuple[float | None, float | None]:
-    """Of a value, an SQL expression, over the rows for which a condition holds; None where there are none."""
+def asked(source: Source, relation: Relation, query: str) -> list[tuple[Any, ...]]:
+    """The rows that a query selects from `raw`, which is the relation. Raises InputError."""
     with readable(source) as path, source.deadline.query(source.path) as connection:
-        query = f"select avg({value}), max({value}) from {relation(path)} where {where}"
-        return connection.execute(query).fetchone() or (None, None)
-
-
-def again(source: Source, relation: Relation, columns: str, where: str) -> int | None:
-    """The line, about, from which values of columns come again; None: they do not."""
-    query = f"select row_number() over () as line, {columns} from {{}}"
-    with readable(source) as path, source.deadline.query(source.path) as connection:
-        found = connection.execute(
-            f"select max(line) from ({query.format(relation(path))}) where {where}"
-            f" group by {columns} having count(*) > 1 order by 1 limit 1"
-        ).fetchone()
-    return int(found[0]) if found else None
-
-
-@contextmanager
-def _watched(source: Source) -> Generator[None]:
-    """Reports the progress of a query, which occupies this thread, from another one."""
-    done, share = Event(), share_read(source.path)
-
-    def watch() -> None:
-        while source.progress is not None and not done.wait(_TICK_S):
-            source.progress(share())
-
-    watcher = Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-        if source.progress is not None:
-            source.progress(share())
+        return connection.execute(f"with raw as (from {relation(path)}) {query}").fetchall()
 
 
 def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     """Work by second, and the length."""
-    states = ("done", "failed", *_LEFT_OUT)
-    numbers = ", ".join(f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for state in states)
-    rows = connection.execute(
-        "select second, min(first_us) filter (state <> 'sum'), max(last_us) filter (state <> 'sum'),"
-        f" coalesce(sum(n) filter (state is null), 0)::bigint, {numbers}"
-        " from counted where of_second group by second order by second"
-    ).fetchall()
-    for _ in range(sum(lost for _, _, _, lost, *_ in rows)):
+    states = connection.execute("select state, sum(n)::bigint from counted where of_second group by state")
+    numbers = dict(states.fetchall())
+    for _ in range(numbers.get(None, 0)):
         source.skip(0, "a line with too few columns, or cells that are no numbers")
-    known = [row for row in rows if row[1] is not None]
-    if not known:
+    report.notices += [
+        (state, f"{numbers[state]:,} {text}, and are not counted")
+        for state, text in _LEFT_OUT.items()
+        if state in numbers
+    ]
+    known = "from counted where of_second and state <> 'sum'"
+    ((first_us, last_us),) = connection.execute(f"select min(first_us), max(last_us) {known}").fetchall()
+    if first_us is None:
         return
-    first_us, last_us = min(row[1] for row in known), max(row[2] for row in known)
     report.began = datetime.fromtimestamp(first_us / 1e6, UTC)
     report.seconds = max((last_us - first_us) / 1e6, 1e-6)
-    start = first_us // 1_000_000
-    by_second = tuple((second - start, done, failed) for second, _, _, _, done, failed, *_ in known)
-    report.work = Work(sum(d for _, d, _ in by_second), sum(f for _, _, f in by_second), by_second, detail=3)
-    for i, (state, text) in enumerate(_LEFT_OUT.items(), start=6):
-        if number := sum(row[i] for row in rows):
-            report.notices.append((state, f"{number:,} {text}, and are not counted"))
+    seconds = connection.execute(
+        f"select second - {first_us} // 1000000, {_DONE}, {_FAILED} {known} group by second order by second"
+    )
+    by_second = tuple(seconds.fetchall())
+    report.work = Work(numbers.get("done", 0), numbers.get("failed", 0), by_second, detail=3)
 
 
 def _rejected(source: Source, connection: duckdb.DuckDBPyConnection) -> None:
@@ -172,8 +143,7 @@ def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
         " ranked as (select *, sum(n) over (partition by client order by us) as upto,"
         " sum(n) over (partition by client) as whole from done),"
         " p99 as (select client, min(us) as us from ranked where upto >= 0.99 * whole group by client)"
-        " select coalesce(sum(n) filter (state = 'done'), 0)::bigint,"
-        " coalesce(sum(n) filter (state = 'failed'), 0)::bigint,"
+        f" select {_DONE}, {_FAILED},"
         " 1e3 * sum(total_us) filter (state = 'done') / sum(n) filter (state = 'done'),"
         " 1e3 * any_value(p99.us) from clients left join p99 using (client)"
         f" group by client order by client limit {_CLIENTS_MAX}"
@@ -182,3 +152,34 @@ def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     for i, (done, failed, mean, p99) in enumerate(rows):
         if mean is not None:
             report.row("clients", client=i, transactions=done, errors=failed, mean_ns=mean, p99_ns=p99)
+
+
+def encoded(counts: Iterable[tuple[int, int]]) -> bytes:
+    """value in ns and number of such values, in any order; values beyond an hour count as an hour."""
+    slots: Counter[int] = Counter()
+    for value, count in counts:
+        value = min(max(value, 0), _HIGHEST_NS)
+        slots[1024 * _shift(value) + (value >> _shift(value))] += count
+    payload = bytearray()
+    last = -1
+    for slot in sorted(slot for slot, count in slots.items() if count > 0):
+        # a negative number is one of empty slots
+        for number in filter(None, (last + 1 - slot, slots[slot])):
+            # ZigZag, base 128 from its lowest digit on
+            left = 2 * number if number > 0 else -2 * number - 1
+            while left > 0x7F:
+                payload.append(left & 0x7F | 0x80)
+                left >>= 7
+            payload.append(left)
+        last = slot
+    head = struct.pack(">iiiiqqd", _COOKIE, len(payload), 0, _DIGITS, _LOWEST_NS, _HIGHEST_NS, 1.0)
+    return head + bytes(payload)
+
+
+def leading(value: int) -> int:
+    """A value cut to what a histogram distinguishes, so that a log has few different ones."""
+    return value >> _shift(value) << _shift(value)
+
+
+def _shift(value: int) -> int:
+    return max(0, value.bit_length() - 11)

@@ -6,12 +6,12 @@ Folders: `OPTION/FILE` or `OPTION/block-2/FILE`, with `clients-16` anywhere belo
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from steelyard.errors import InputError
-from steelyard.recordings.placed import Filed
+from steelyard.recordings.report import Facts
 from steelyard.recordings.schedule import FileChoice, Schedule
 
 _BLOCK = re.compile(r"(?:block|run)[-_]?(\d{1,4})")
@@ -20,19 +20,44 @@ _CODE = re.compile(r"[A-Za-z0-9.+-]{1,24}")
 _FILES_MAX = 100_000
 
 
-def natural(text: str) -> list[tuple[int, str]]:
-    """A key that sorts run-2 before run-10."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
+@dataclass(frozen=True)
+class Filed:
+    """One file. group: files of one group are of the same runs, such as those of a folder.
+
+    block, clients, began, seconds: where a schedule or a folder says so. choices: what a schedule says of it.
+    """
+
+    path: Path
+    option: str
+    group: str
+    block: int | None = None
+    clients: int | None = None
+    began: datetime | None = None
+    seconds: float | None = None
+    choices: Facts = field(default_factory=Facts)
+
+
+def alone(arguments: Sequence[str]) -> list[Filed]:
+    """Files without an option: one server alone, named after the first. Raises InputError."""
+    if not arguments:
+        raise InputError("nothing to import", "steelyard import --help")
+    first = Path(arguments[0])
+    stem = Path(first.stem).stem if first.suffix in (".gz", ".zst") else first.stem
+    label = code_of(stem)[:24].strip("-_").replace("_", "-").lower()
+    for text in arguments:
+        if Path(text).is_dir():
+            raise InputError(f"{text}: a folder", "add --by-folder")
+    return [_of_folder(Path(text), label) for text in arguments]
 
 
 def by_options(given: Sequence[str]) -> list[Filed]:
     """Files of `NAME=PATTERN`. Raises InputError."""
     found: list[Filed] = []
     for text in given:
-        name, equals, pattern = text.partition("=")
-        if not equals or not name or not pattern:
+        name, _, pattern = text.partition("=")
+        if not name or not pattern:
             raise InputError(f'--option "{text}": not NAME=FILES', "--option P='process/*.txt'")
-        found += [_of_folder(path, name) for path in _files(pattern, Path(), f"--option {name}")]
+        found += [_of_folder(path, name) for path in _files([pattern], Path(), f"--option {name}")]
     return found
 
 
@@ -44,9 +69,9 @@ def by_folder(arguments: Sequence[str]) -> list[Filed]:
     common = Path(os.path.commonpath({path.absolute().parent for path in files}))
     found: list[Filed] = []
     for path in files:
-        first = path.absolute().parent.relative_to(common).parts[:1]
-        known = first and not (_BLOCK.fullmatch(first[0]) or _CLIENTS.fullmatch(first[0]))
-        found.append(_of_folder(path, code_of(first[0] if known else common.name)))
+        first = next(iter(path.absolute().parent.relative_to(common).parts), "")
+        known = first and not (_BLOCK.fullmatch(first) or _CLIENTS.fullmatch(first))
+        found.append(_of_folder(path, code_of(first if known else common.name)))
     return found
 
 
@@ -55,16 +80,20 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
     found = [
         _of_folder(path, code)
         for code, option in schedule.options.items()
-        for pattern in option.files
-        for path in _files(pattern, folder, f"options.{code}")
+        for path in _files(option.files, folder, f"options.{code}")
     ]
     for number, run in enumerate(schedule.runs):
-        began = _moment(run.began) if run.began else None
-        for pattern in run.files:
-            for path in _files(pattern, folder, f"runs.{number}"):
-                # its load points are one run
-                group = f"run {run.option} {run.block}"
-                found.append(Filed(path, run.option, group, run.block, run.clients, began, run.seconds))
+        try:
+            began = datetime.fromisoformat(run.began) if run.began else None
+        except ValueError:
+            raise InputError(f'began: "{run.began}" is no time: write 2026-03-01T14:56:00') from None
+        found += [
+            # its load points are one run
+            Filed(
+                path, run.option, f"run {run.option} {run.block}", run.block, run.clients, began, run.seconds
+            )
+            for path in _files(run.files, folder, f"runs.{number}")
+        ]
     return [_chosen(one, schedule.choices, folder) for one in found]
 
 
@@ -79,44 +108,45 @@ def _of_folder(path: Path, option: str) -> Filed:
         raise InputError(
             f'option "{option}": use letters, digits, ".", "+" and "-" (1 to 24), `_` between factors'
         )
-    block, clients = (_last(pattern, path) for pattern in (_BLOCK, _CLIENTS))
-    return Filed(path, option, f"block {block}" if block else str(path.absolute().parent), block, clients)
+    folder = path.absolute().parent
+    # the innermost folder of such a name; 0 is none
+    block, clients = (
+        next((int(found[1]) or None for found in map(name.fullmatch, reversed(folder.parts)) if found), None)
+        for name in (_BLOCK, _CLIENTS)
+    )
+    return Filed(path, option, f"block {block}" if block else str(folder), block, clients)
 
 
-def _last(pattern: re.Pattern[str], path: Path) -> int | None:
-    """The number in the innermost folder of such a name; None: there is none, or it is 0."""
-    found = filter(None, map(pattern.fullmatch, reversed(path.absolute().parent.parts)))
-    return next((int(folder[1]) or None for folder in found), None)
+def _files(patterns: Sequence[str], folder: Path, place: str) -> Iterable[Path]:
+    for pattern in patterns:
+        anchor = Path(pattern).anchor
+        try:
+            matches = _sorted(Path(anchor or folder).glob(pattern.removeprefix(anchor)))
+        except (ValueError, NotImplementedError) as error:
+            raise InputError(f'{place}: "{pattern}": {error}') from None
+        files = [path for one in matches for path in _walked(one)]
+        if not files:
+            raise InputError(f'{place}: no file matches "{pattern}"')
+        yield from files
 
 
-def _files(pattern: str, folder: Path, place: str) -> list[Path]:
-    anchor = Path(pattern).anchor
-    try:
-        matches = Path(anchor or folder).glob(pattern.removeprefix(anchor))
-        found = sorted(matches, key=lambda one: natural(str(one)))
-    except (ValueError, NotImplementedError) as error:
-        raise InputError(f'{place}: "{pattern}": {error}') from None
-    files = [path for one in found for path in _walked(one)]
-    if not files:
-        raise InputError(f'{place}: no file matches "{pattern}"')
-    return files
-
-
-def _walked(path: Path) -> Iterable[Path]:
+def _walked(path: Path) -> Sequence[Path]:
     if not path.is_dir():
         return [path]
-    inner = (one for one in path.rglob("*") if one.is_file() and not one.name.startswith("."))
-    found = sorted(inner, key=lambda one: natural(str(one)))
+    found = _sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith("."))
     if len(found) > _FILES_MAX:
         raise InputError(f"{path}: holds {len(found):,} files; at most {_FILES_MAX:,}")
     return found
 
 
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(f'began: "{text}" is no time: write 2026-03-01T14:56:00') from None
+def _sorted(paths: Iterable[Path]) -> list[Path]:
+    """run-2 before run-10."""
+    return sorted(
+        paths,
+        key=lambda path: [
+            (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", str(path))
+        ],
+    )
 
 
 def _chosen(one: Filed, choices: Sequence[FileChoice], folder: Path) -> Filed:

@@ -2,33 +2,30 @@
 
 import hashlib
 import re
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from steelyard.bundle.writer import BundleWriter
 from steelyard.errors import InputError
-from steelyard.recordings import Recording, described, filing
+from steelyard.recordings import described, filing
 from steelyard.recordings.assemble import assembled
+from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import MINUTES, Deadline
-from steelyard.recordings.model import catalogue, not_found
-from steelyard.recordings.placed import Filed, PlacedRun
-from steelyard.recordings.runs import Progress, Unread, runs_of
-from steelyard.recordings.schedule import Schedule, is_schedule, read_schedule
+from steelyard.recordings.model import TableRecording, catalogue, not_found
+from steelyard.recordings.runs import Progress, runs_of
+from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.table_files import runs_of_table
-from steelyard.recordings.write import write_recording
+from steelyard.recordings.tables_of_run import Recording
 from steelyard.study.files import named_files
-from steelyard.study.source import text_of, toml_of
+from steelyard.study.load_study import plan_study
+from steelyard.study.plan import baseline
+from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.study import Study
-
-
-@dataclass(frozen=True)
-class Import:
-    """What an import gives. runs: empty for a published table, which says its runs itself."""
-
-    recording: Recording
-    name: str
-    runs: Sequence[PlacedRun]
-    unread: Unread
+from steelyard.study.validation_errors import explain
 
 
 def import_files(
@@ -38,14 +35,14 @@ def import_files(
     progress: Progress,
     name: str = "",
     format_: str = "",
-    minutes: float = MINUTES,
-) -> Import:
+    minutes: float | None = None,
+) -> Recording:
     """Reads files, folders, a schedule, or a published recording.
 
     progress: is called with a file and the share of it that was read. format_: of all files; empty: each is
-    recognised. minutes: the longest time of the import. Raises InputError.
+    recognised. minutes: the longest time of the import; default: 10. Raises InputError.
     """
-    deadline = Deadline(minutes)
+    deadline = Deadline(minutes or MINUTES)
     place = catalogue().get(arguments[0]) or Path(arguments[0]) if len(arguments) == 1 else Path()
     of_toml = place.suffix == ".toml" and not options
     if folders and (of_toml or options):
@@ -54,29 +51,70 @@ def import_files(
     if of_toml and format_:
         raise InputError(f"--format: {place} says which format a file has", "leave one of the two out")
     if of_toml:
-        return _of_toml(place, progress, deadline)
-    _check_there(arguments)
-    if options:
-        if arguments:
-            raise InputError(
-                "files beside --option belong to no option", "give them one: --option NAME=FILES"
-            )
-        files = filing.by_options(options)
-    elif folders:
-        files = filing.by_folder(arguments)
+        model = _described(place)
+        if isinstance(model, TableRecording):
+            return _with_files(described.recorded(model, place), place)
+        schedule, files = model, filing.by_schedule(model, place.parent)
     else:
-        files = _one_option(arguments)
-    schedule = Schedule(name=_study_name(name or files[0].option))
+        files = _files(arguments, options, folders)
+        named = re.sub(r"[^a-z0-9]+", "-", (name or files[0].option).lower()).strip("-")[:64]
+        schedule = Schedule(name=named or "recording")
     if format_:
         files = [replace(one, choices={"format": format_}) for one in files]
-    return _of_files(files, schedule, progress, deadline)
+    runs, unread = runs_of(files, progress, deadline)
+    tables = [place.parent / table.file for table in schedule.tables]
+    for table, file in zip(schedule.tables, tables, strict=True):
+        runs += runs_of_table(table, file, unread, deadline)
+    if not runs:
+        raise InputError("nothing to import: the schedule names no files")
+    hashes = {str(file): _sha256(file, deadline) for file in [*(one.path for one in files), *tables]}
+    return _with_files(assembled(runs, schedule, hashes, unread), place)
+
+
+def _with_files(found: Recording, place: Path) -> Recording:
+    """With the files that its study names, in the folder of what describes it. Raises InputError."""
+    names = [name for _, name in named_files(toml_of(found.study_text, str(place)))]
+    for name in names:
+        if not (place.parent / name).is_file():
+            raise InputError(f"{place}: tables: {place.parent / name}: no such file")
+    return replace(found, files={name: place.parent / name for name in names})
+
+
+def _files(arguments: Sequence[str], options: Sequence[str], folders: bool) -> Sequence[Filed]:
+    for text in arguments:
+        if not Path(text).exists():
+            raise not_found(Path(text))
+    if options and arguments:
+        raise InputError("files beside --option belong to no option", "give them one: --option NAME=FILES")
+    if options:
+        return filing.by_options(options)
+    return filing.by_folder(arguments) if folders else filing.alone(arguments)
+
+
+def _described(place: Path) -> Schedule | TableRecording:
+    """A schedule, or published tables with the study that they answer. Raises InputError at the wrong key."""
+    try:
+        text = text_of(place)
+    except FileNotFoundError:
+        raise not_found(place) from None
+    raw = toml_of(text, str(place))
+    model, hint = TableRecording, "steelyard import --example-table prints one that works"
+    if "study" not in raw and not {"options", "runs", "tables"}.isdisjoint(raw):
+        model, hint = Schedule, "steelyard import --example prints one to start from"
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        line = line_of(text, first["loc"]) or 1
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", hint) from None
 
 
 def write_published(name: str, path: Path) -> Study:
     """Writes a recording of the catalogue, or of a TOML file, as a bundle; its study. Raises InputError."""
     # read before anything is written, so that a wrong table leaves no bundle
-    found = _of_toml(catalogue().get(name) or Path(name), _no_progress, Deadline())
-    return write_recording(found.recording, path, f"{name}: study")
+    found = import_files([name], [], folders=False, progress=lambda path, share: None)
+    return write_recording(found, path, f"{name}: study")
 
 
 def bundle_of(path: Path) -> Path:
@@ -89,75 +127,22 @@ def bundle_of(path: Path) -> Path:
     return written
 
 
-def _no_progress(path: Path, share: float) -> None:
-    pass
-
-
-def _check_there(arguments: Sequence[str]) -> None:
-    for text in arguments:
-        if not Path(text).exists():
-            raise not_found(Path(text))
-
-
-def _one_option(arguments: Sequence[str]) -> list[Filed]:
-    """Files without an option: one server alone, named after the first file."""
-    if not arguments:
-        raise InputError("nothing to import", "steelyard import --help")
-    first = Path(arguments[0])
-    stem = Path(first.stem).stem if first.suffix in (".gz", ".zst") else first.stem
-    label = filing.code_of(stem)[:24].strip("-_").replace("_", "-").lower()
-    found: list[Filed] = []
-    for text in arguments:
-        if Path(text).is_dir():
-            raise InputError(f"{text}: a folder", "add --by-folder")
-        found += filing.by_options([f"{label}={_literal(text)}"])
-    return found
-
-
-def _literal(text: str) -> str:
-    return re.sub(r"([\[*?])", r"[\1]", text)
-
-
-def _study_name(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64] or "recording"
-
-
-def _of_toml(place: Path, progress: Progress, deadline: Deadline) -> Import:
-    try:
-        raw = toml_of(text_of(place), str(place))
-    except FileNotFoundError:
-        raise not_found(place) from None
-    if is_schedule(raw):
-        schedule = read_schedule(place)
-        files = filing.by_schedule(schedule, place.parent)
-        found = _of_files(files, schedule, progress, deadline, place.parent)
-    else:
-        found = Import(described.read(place), place.stem, (), {})
-    study = toml_of(found.recording.study_text, str(place))
-    tables = {name: place.parent / name for _, name in named_files(study)}
-    for table in tables.values():
-        if not table.is_file():
-            raise InputError(f"{place}: tables: {table}: no such file")
-    return replace(found, recording=replace(found.recording, files=tables))
-
-
-def _of_files(
-    files: Sequence[Filed],
-    schedule: Schedule,
-    progress: Progress,
-    deadline: Deadline,
-    folder: Path = Path(),
-) -> Import:
-    runs, unread = runs_of(files, progress, deadline)
-    names = [one.path for one in files]
-    for table in schedule.tables:
-        place = folder / table.file
-        runs += runs_of_table(table, place, unread, deadline)
-        names.append(place)
-    if not runs:
-        raise InputError("nothing to import: the schedule names no files")
-    hashes = {str(path): _sha256(path, deadline) for path in names}
-    return Import(assembled(runs, schedule, hashes, unread), schedule.name, runs, unread)
+def write_recording(recording: Recording, path: Path, origin: str) -> Study:
+    """Writes a recording as a bundle; its study. origin: of the study, for messages. Raises InputError."""
+    study, options = plan_study(recording.study_text, origin)
+    levels = {option.label: option.levels for option in options}
+    first = baseline(study, options)
+    writer = BundleWriter.create(
+        path, recording.study_text, options, first, recording.environment, recording.files
+    )
+    for number, tables in enumerate(recording.tables, start=1):
+        try:
+            writer.write_run(number, levels[tables["runs"]["option"][0]], tables)
+        except OSError as error:
+            # without its last runs it would look whole
+            shutil.rmtree(path, ignore_errors=True)
+            raise InputError(str(error), "name another folder: -o FOLDER") from None
+    return study
 
 
 def _sha256(path: Path, deadline: Deadline) -> str:

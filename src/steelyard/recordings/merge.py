@@ -1,11 +1,13 @@
 """Several reports as one: intervals one after another, or parts of one interval side by side."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
 from steelyard.recordings.report import Figure, Report, Tables, Work, earliest, seconds_between
+from steelyard.recordings.samples import Samples
 
 # columns that name a row: rows of one name become one
 _KEYS = {
@@ -27,18 +29,20 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
     """
     if len(reports) == 1:
         return reports[0]
-    first = reports[0]
     began = earliest(r.began for r in reports)
-    found = Report(first.place, first.format, first.server, began, clients=first.clients)
-    found.seconds = (_span(reports) if side_by_side else sum(r.seconds or 0 for r in reports)) or None
+    found = replace(reports[0], began=began, samples=Samples(), facts={}, work=None)
+    lengths_s = [r.seconds or 0.0 for r in reports]
+    shifts_s = [seconds_between(began, r.began) or 0.0 for r in reports]
+    found.seconds = sum(lengths_s) or None
     if side_by_side:
+        found.seconds = max(map(sum, zip(shifts_s, lengths_s, strict=True))) or None
         found.clients = sum(r.clients or 0 for r in reports) or None
-    shifts = [seconds_between(began, r.began) or 0.0 for r in reports]
-    for r, shift in zip(reports, shifts, strict=True):
+    for r, shift_s in zip(reports, shifts_s, strict=True):
         found.facts |= r.facts
-        found.samples.extend(r.samples, shift)
+        found.samples.extend(r.samples, shift_s)
     found.notices = list(dict.fromkeys(notice for r in reports for notice in r.notices))
-    found.work = _work(reports, shifts)
+    if works := [(r.work, round(shift_s)) for r, shift_s in zip(reports, shifts_s, strict=True) if r.work]:
+        found.work = _work(works)
     found.figures = list(_figures(reports, found))
     found.rows = rows_merged((r.rows for r in reports), found.place)
     return found
@@ -47,58 +51,46 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
 def rows_merged(several: Iterable[Tables], place: str) -> Tables:
     """Rows of the same latch, lock, stack or statement as one; others as they are."""
     found: Tables = {}
-    by_key: dict[tuple[Any, ...], dict[str, Any]] = {}
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for table, row in ((table, row) for tables in several for table, rows in tables.items() for row in rows):
-        names = _KEYS.get(table, ())
-        key = (table, *(row[name] for name in names))
-        if names and key in by_key:
-            _add(by_key[key], row, place)
+        if table in _KEYS:
+            groups.setdefault((table, *(row[name] for name in _KEYS[table])), []).append(row)
         else:
-            by_key[key] = dict(row)
-            found.setdefault(table, []).append(by_key[key])
-    for i, row in enumerate(found.get("clients", ())):
-        row["client"] = i
+            found.setdefault(table, []).append(row)
+    for (table, *_), rows in groups.items():
+        columns = dict.fromkeys(name for row in rows for name in row)
+        row = {name: _pooled(name, [row.get(name) for row in rows], place) for name in columns}
+        found.setdefault(table, []).append(row)
+    if "clients" in found:
+        found["clients"] = [{**row, "client": i} for i, row in enumerate(found["clients"])]
     return found
 
 
-def _add(into: dict[str, Any], row: dict[str, Any], place: str) -> None:
-    for name, value in row.items():
-        known: Any = into.get(name)
-        if name == "histogram":
-            into[name] = merged_histograms([known, value], place)
-        elif known is None or value is None:
-            # what one of them does not know is not known of both
-            into[name] = None
-        elif name in _SUMS:
-            into[name] = known + value
-        elif name in _LARGEST:
-            into[name] = max(known, value)
-        elif known != value:
-            into[name] = None
+def _pooled(column: str, values: Sequence[Any], place: str) -> Any:
+    # what one of them does not know is not known of all
+    if len(values) == 1 or None in values:
+        return values[0] if len(values) == 1 else None
+    if column == "histogram":
+        return merged_histograms(values, place)
+    if column in _SUMS:
+        return sum(values)
+    if column in _LARGEST:
+        return max(values)
+    return values[0] if len(set(values)) == 1 else None
 
 
-def _span(reports: Sequence[Report]) -> float:
-    starts = [r.began for r in reports if r.began]
-    ends = [r.ended for r in reports if r.ended]
-    if starts and ends:
-        return (max(ends) - min(starts)).total_seconds()
-    return max(r.seconds or 0 for r in reports)
-
-
-def _work(reports: Sequence[Report], shifts: Sequence[float]) -> Work | None:
-    works = [(r.work, round(shift)) for r, shift in zip(reports, shifts, strict=True) if r.work]
-    if not works:
-        return None
-    seconds: dict[int, tuple[int, int]] = {}
-    whole = all(work.by_second for work, _ in works)
-    for work, shift in works if whole else ():
-        for second, done, failed in work.by_second:
-            before = seconds.get(second + shift, (0, 0))
-            seconds[second + shift] = before[0] + done, before[1] + failed
+def _work(works: Sequence[tuple[Work, int]]) -> Work:
+    """All work, each with the second at which it began."""
+    done: Counter[int] = Counter()
+    failed: Counter[int] = Counter()
+    for work, shift in works if all(work.by_second for work, _ in works) else ():
+        for second, count, errors in work.by_second:
+            done[second + shift] += count
+            failed[second + shift] += errors
     return Work(
         sum(work.transactions for work, _ in works),
         sum(work.errors for work, _ in works),
-        tuple((second, *counts) for second, counts in sorted(seconds.items())),
+        tuple((second, done[second], failed[second]) for second in sorted(done)),
         max(work.detail for work, _ in works),
         works[0][0].driver,
         all(work.foots for work, _ in works),

@@ -6,19 +6,13 @@ import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from steelyard.errors import InputError, nearest
 from steelyard.study.key_types import Strict
-from steelyard.study.source import line_of, text_of, toml_of
-from steelyard.study.validation_errors import explain
-
-_EXAMPLE = "steelyard import --example-table prints one that works"
-
-
-Model = TypeVar("Model", bound=Strict)
+from steelyard.study.source import text_of, toml_of
 
 
 class Throughput(Strict):
@@ -129,28 +123,8 @@ def questions() -> Iterator[tuple[str, str]]:
         yield name, str(raw.get("study", raw)["question"])
 
 
-def validated(model: type[Model], place: Path, hint: str) -> Model:
-    """What a TOML file says by a model. Raises InputError at the line of a wrong key, FileNotFoundError."""
-    text = text_of(place)
-    try:
-        return model.model_validate(toml_of(text, str(place)))
-    except ValidationError as error:
-        first = error.errors()[0]
-        line = line_of(text, first["loc"]) or 1
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", hint) from None
-
-
 def not_found(place: Path) -> InputError:
     """For a file that is not there: perhaps it is the name of a recording."""
     return InputError(
         f"{place}: no such file, and no recording of that name{nearest(str(place), catalogue())}"
     )
-
-
-def read_recording(place: Path) -> TableRecording:
-    """The recording that a file describes. Raises InputError."""
-    try:
-        return validated(TableRecording, place, _EXAMPLE)
-    except FileNotFoundError:
-        raise not_found(place) from None

@@ -1,25 +1,71 @@
-"""What a reader of an import must know: clocks, sampling modes, runs too few, lines not understood."""
+"""What a reader of an import must know: its runs, clocks, sampling modes, lines not understood."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from steelyard.recordings.placed import PlacedRun
+from steelyard.printable import printable
+from steelyard.quantities import significant
+from steelyard.recordings.report import PlacedRun, clients_of, one_clock
 from steelyard.recordings.source import Skipped
 
+_LINES_SHOWN = 10
+# notices that an import prints
+_SAID = ("does-not-foot", "run-cut-off", "event-left-out", "left-out")
 
-def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped]) -> None:
-    """Adds notices on the whole recording to its runs."""
+
+def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source: str) -> None:
+    """Adds notices on the whole recording to its runs. source: who measured it."""
+    general = [*_modes(runs), *_order(runs)]
     for run in runs:
-        report = run.reports[0]
-        text = _few(run, runs)
-        if text:
-            report.notices.append(("one-run", text))
-    first = runs[0].reports[0].notices
-    first += [("not-understood", _not_understood(file, skipped)) for file, skipped in unread.items()]
-    first += [("cut-off", text) for file, skipped in unread.items() if (text := cut_off(file, skipped))]
+        notices = run.reports[0].notices
+        if text := _few(run, runs):
+            notices.append(("one-run", text))
+        if run is runs[0]:
+            notices += [
+                ("not-understood", _not_understood(file, skipped)) for file, skipped in unread.items()
+            ]
+            notices += [
+                ("cut-off", text) for file, skipped in unread.items() if (text := cut_off(file, skipped))
+            ]
+        notices += general
+        if source:
+            notices.append(("recording", f"a recording: {source}"))
+
+
+def lines_of_import(
+    runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], every_line: bool
+) -> Iterator[str]:
+    """A line per run, in order of option and block; figures that disagree, and lines not understood.
+
+    every_line: of these all that were kept, not the first alone.
+    """
     for run in runs:
-        run.reports[0].notices += [n for n in (_modes(runs), _sampling(runs), _blocks(runs)) if n]
+        yield _shown(run)
+    for report in (report for run in runs for report in run.reports):
+        for code, text in dict.fromkeys(report.notices):
+            if code in _SAID:
+                yield f"{printable(report.place)}: {printable(text)}"
+    for file, skipped in unread.items():
+        if text := cut_off(printable(file), skipped):
+            yield text
+        shown = len(skipped.lines) if every_line else _LINES_SHOWN
+        many = "" if skipped.count <= shown else f", the first {shown:,}"
+        yield f"{printable(file)}: {skipped.count:,} line{'s' * (skipped.count != 1)} not understood{many}:"
+        for number, text in sorted(skipped.lines)[:shown]:
+            yield f"  {number}: {printable(text)}"
+
+
+def _shown(run: PlacedRun) -> str:
+    clients = [str(n) for point in run.points if (n := clients_of(point))]
+    began = run.began.isoformat(sep=" ", timespec="seconds") if run.began else "begin not known"
+    length = f"{significant(run.seconds)} s" if run.seconds else "length not known"
+    formats = ", ".join(sorted({report.format for report in run.reports}))
+    work = [max(point, key=lambda report: report.detail).work for point in run.points]
+    counted = sum(one.transactions for one in work if one)
+    done = f", {counted:,} done" if any(work) else ", no work counted"
+    at = f", clients {' '.join(clients)}" if clients else ""
+    return f"{run.option}, block {run.block}: {began}, {length}{at}{done} ({formats})"
 
 
 def _few(run: PlacedRun, runs: Sequence[PlacedRun]) -> str:
@@ -44,37 +90,30 @@ def _not_understood(file: str, skipped: Skipped) -> str:
     return f'{Path(file).name}: {many} not understood, the first is line {number}: "{text}"'
 
 
-def _modes(runs: Sequence[PlacedRun]) -> tuple[str, str] | None:
-    modes = {report.facts.get("kernel mode", "") for run in runs for report in run.reports} - {""}
-    if len(modes) < 2:
-        return None
-    return (
-        "engine-percentages",
-        "engine percentages of the threaded and of the process mode count different things and are not"
-        " compared: compare the CPU time that the operating system counts",
+def _modes(runs: Sequence[PlacedRun]) -> Iterator[tuple[str, str]]:
+    kernels, samplings = (
+        {report.facts[fact] for run in runs for report in run.reports if report.facts.get(fact)}
+        for fact in ("kernel mode", "Sample Mode")
     )
+    if len(kernels) > 1:
+        yield (
+            "engine-percentages",
+            "engine percentages of the threaded and of the process mode count different things and are not"
+            " compared: compare the CPU time that the operating system counts",
+        )
+    if len(samplings) > 1:
+        yield "sampling-modes", f"sp_sysmon was run in several modes: {', '.join(sorted(samplings))}"
 
 
-def _sampling(runs: Sequence[PlacedRun]) -> tuple[str, str] | None:
-    modes = {report.facts.get("Sample Mode", "") for run in runs for report in run.reports} - {""}
-    if len(modes) < 2:
-        return None
-    return "sampling-modes", f"sp_sysmon was run in several modes: {', '.join(sorted(modes))}"
-
-
-def _blocks(runs: Sequence[PlacedRun]) -> tuple[str, str] | None:
+def _order(runs: Sequence[PlacedRun]) -> Iterator[tuple[str, str]]:
     """That the order of runs made the blocks: options that did not take turns drift apart."""
     labels = {run.option for run in runs}
     if len(labels) < 2 or max(run.block for run in runs) < 2:
-        return None
-    timed = [run for run in runs if run.began]
-    if len(timed) < len(runs) or len({run.began.tzinfo is None for run in timed if run.began}) > 1:
-        return "order-unknown", "the files do not tell in which order the runs were: blocks are their numbers"
-    ordered = sorted(timed, key=lambda run: str(run.began))
-    turns = sum(a.option != b.option for a, b in itertools.pairwise(ordered))
-    if turns < len(labels):
-        return (
-            "not-in-turn",
-            "all runs of one option came before those of another: what changed over time counts too",
-        )
-    return None
+        return
+    if not one_clock(runs):
+        yield "order-unknown", "the files do not tell in which order the runs were: blocks are their numbers"
+        return
+    ordered = sorted(runs, key=lambda run: str(run.began))
+    if sum(a.option != b.option for a, b in itertools.pairwise(ordered)) < len(labels):
+        text = "all runs of one option came before those of another: what changed over time counts too"
+        yield "not-in-turn", text

@@ -1,13 +1,14 @@
 """The formats: every module below `formats` that has a title, `sniff` and `read`."""
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
 
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import formats
+from steelyard.recordings.model import questions
 from steelyard.recordings.report import Format, Report
 from steelyard.recordings.source import Source
 
@@ -21,6 +22,15 @@ def known_formats() -> dict[str, Format]:
         for module in pkgutil.walk_packages(formats.__path__, prefix)
         if not module.ispkg and not module.name.rpartition(".")[2].startswith("_")
     }
+
+
+def lines_of_formats() -> Iterator[str]:
+    """Formats, then published recordings."""
+    for name, format_ in known_formats().items():
+        yield f"{name:26} {format_.TITLE}"
+    yield ""
+    for name, question in questions():
+        yield f"{name:26} {question}"
 
 
 def formats_of(source: Source) -> list[str]:

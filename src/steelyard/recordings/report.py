@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from math import isfinite
 from typing import Any, Literal, Protocol
 
@@ -81,6 +82,16 @@ class Report:
         """How many numbers, rows and readings it holds."""
         rows = sum(map(len, self.rows.values()))
         return len(self.figures) + len(self.samples) + rows + (self.work is not None)
+
+    @property
+    def file(self) -> str:
+        """Where it stands, without the line."""
+        return self.place.rpartition(":")[0]
+
+    @property
+    def detail(self) -> int:
+        """Of its work; 0 without any."""
+        return self.work.detail if self.work else 0
 
     @property
     def ended(self) -> datetime | None:
@@ -162,6 +173,48 @@ def seconds_between(first: datetime | None, later: datetime | None) -> float | N
 def earliest(times: Iterable[datetime | None]) -> datetime | None:
     """The first of those that are known."""
     return min(filter(None, times), key=lambda at: at.replace(tzinfo=None), default=None)
+
+
+@dataclass
+class PlacedRun:
+    """One run: its reports by load point, in order of clients; others, of the whole run."""
+
+    option: str
+    block: int
+    points: list[list[Report]]
+    others: list[Report] = field(default_factory=list[Report])
+
+    @property
+    def reports(self) -> list[Report]:
+        """All of them."""
+        return [*chain(*self.points), *self.others]
+
+    @property
+    def began(self) -> datetime | None:
+        """When its load points began, else its other reports; None where no report tells it."""
+        of_points, of_others = (
+            earliest(r.began for r in found) for found in (chain(*self.points), self.others)
+        )
+        return of_points or of_others
+
+    @property
+    def seconds(self) -> float | None:
+        """The sum of its load points; of a run without work the longest report."""
+        *points, others = (
+            max((r.seconds or 0 for r in found), default=0) for found in [*self.points, self.others]
+        )
+        return sum(points) or others or None
+
+
+def clients_of(point: Iterable[Report]) -> int | None:
+    """Clients of a load point: a summary gives them, a log those that were seen."""
+    return next((report.clients for report in sorted(point, key=lambda r: r.detail) if report.clients), None)
+
+
+def one_clock(runs: Iterable[PlacedRun]) -> bool:
+    """Whether all tell when they began, by clocks that name their zones, or by clocks that do not."""
+    zones = {run.began and run.began.tzinfo is None for run in runs}
+    return len(zones) == 1 and None not in zones
 
 
 class Format(Protocol):

@@ -6,29 +6,32 @@ of its group, or to the runs that its own times overlap; nothing else is assumed
 """
 
 import itertools
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 
 from steelyard.errors import InputError
+from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
-from steelyard.recordings.placed import Filed, PlacedRun, Point
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Facts, Report, seconds_between
+from steelyard.recordings.report import Facts, PlacedRun, Report, one_clock, seconds_between
 from steelyard.recordings.source import Skipped, Source
 
 _SAY = "say which file belongs to which run in a schedule: steelyard import --example"
 # pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1
 _THREAD = re.compile(r"(.*\.\d+)\.\d+")
 _SLACK_S = 1.0
+_TICK_S = 0.2
 
 Progress = Callable[[Path, float], None]
 Unread = dict[str, Skipped]
-# a report and the name of its file
-_Named = tuple[str, Report]
 
 
 def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> tuple[list[PlacedRun], Unread]:
@@ -37,20 +40,22 @@ def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> t
     progress: is called with a file and the share of it that was read. Raises InputError.
     """
     unread: Unread = {}
-    groups: dict[tuple[str, str], list[_Named]] = {}
-    blocks: dict[tuple[str, str], int] = {}
+    groups: dict[tuple[str, str], list[Filed]] = {}
     for one in files:
-        found = _read(one, unread, progress, deadline)
-        groups.setdefault((one.option, one.group), []).extend((str(one.path), report) for report in found)
-        blocks.setdefault((one.option, one.group), one.block or 0)
-    runs = [_of_group(key[0], blocks[key], group) for key, group in groups.items()]
-    return _numbered(list(itertools.chain(*runs))), unread
+        groups.setdefault((one.option, one.group), []).append(one)
+    runs: dict[str, list[PlacedRun]] = {}
+    for group in groups.values():
+        reports = [report for one in group for report in _read(one, unread, progress, deadline)]
+        runs.setdefault(group[0].option, []).extend(_of_group(group[0], reports))
+    for option, found in runs.items():
+        _number(option, found)
+    return [*itertools.chain(*runs.values())], unread
 
 
 def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) -> list[Report]:
-    report_share = partial(progress, one.path)
-    source = Source(one.path, choices=one.choices, progress=report_share, deadline=deadline)
-    found = reports_in(source)
+    source = Source(one.path, choices=one.choices, deadline=deadline)
+    with _watched(one.path, progress):
+        found = reports_in(source)
     if source.skipped.count:
         unread[str(one.path)] = source.skipped
     for report in found:
@@ -58,6 +63,28 @@ def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) ->
         report.began = _by_our_clock(report.began or one.began, one.choices)
         report.seconds = report.seconds or one.seconds
     return found
+
+
+@contextmanager
+def _watched(path: Path, progress: Progress) -> Generator[None]:
+    """Tells from a thread which share of a file was read, packed or not, by the kernel's account."""
+
+    def bytes_read() -> int:
+        # rchar, the first line, counts what came from the page cache too
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    def watch() -> None:
+        while not done.wait(_TICK_S):
+            progress(path, min((bytes_read() - start) / size, 1.0))
+
+    done, size, start = Event(), max(path.stat().st_size, 1), bytes_read()
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 def _by_our_clock(at: datetime | None, choices: Facts) -> datetime | None:
@@ -69,97 +96,71 @@ def _by_our_clock(at: datetime | None, choices: Facts) -> datetime | None:
     return at.astimezone(UTC) if at.tzinfo else at
 
 
-def _of_group(option: str, block: int, group: Sequence[_Named]) -> list[PlacedRun]:
+def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     """The runs of one folder, or of one run of a schedule; the block is that of the first."""
-    reports = _threads_joined(group)
-    _check_servers([report for _, report in reports])
-    drivers = [report for _, report in reports if report.work and report.work.driver]
-    if not drivers:
-        several = _without_driver(option, reports)
-        return [_monitored(option, block if i == 0 else 0, found) for i, found in enumerate(several)]
-    names = dict.fromkeys(report.format for report in drivers)
-    split = {name: _occurrences([r for r in drivers if r.format == name]) for name in names}
+    reports = _threads_joined(reports)
+    _check_servers(reports)
+    counted: list[Report] = []
     others: list[Report] = []
-    for _, report in reports:
-        if report in drivers:
-            continue
+    for report in reports:
+        (counted if report.work and report.work.driver else others).append(report)
+    driven, folder = bool(counted), first.path.parent
+    if not driven:
+        counted, others = others, []
+    # the i-th report of each number of clients is of the i-th run; without a driver each file is a run
+    seen: Counter[tuple[str, int | None]] = Counter()
+    split: dict[str, dict[object, list[Report]]] = {}
+    for report in counted:
+        run = seen[report.format, report.clients] if driven else report.file
+        seen[report.format, report.clients] += 1
+        split.setdefault(report.format, {}).setdefault(run, []).append(report)
+    numbers = {len(found) for found in split.values()}
+    if len(numbers) > 1 or not (driven or len(split) == 1 or numbers == {1}):
+        counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
+        raise InputError(f"{folder}: {counts}: which are of one run is not clear", _SAY)
+    tools = sorted({name.partition("_")[0] for name in split})
+    if driven and len(tools) > 1:
+        text = f"{' and '.join(tools)} both counted work: which of it is the run's is not clear"
+        raise InputError(f"{folder}: {text}", _SAY)
+    runs = [
+        _run(first.option, found) for found in zip(*(one.values() for one in split.values()), strict=True)
+    ]
+    runs[0].block = first.block or 0
+    for report in others:
         if report.format not in split:
-            others.append(report)
+            _attach(runs, report)
             continue
         # no monitor of the other runs: its readings are not theirs
         line = report.place.rpartition(":")[2]
         text = f"the run from line {line} on has no count of its work: left out"
-        drivers[0].notices.append(("run-cut-off", text))
-    if len(set(map(len, split.values()))) > 1:
-        counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
-        folder = Path(group[0][0]).parent
-        raise InputError(f"{folder}: {counts}: which are of one run is not clear", _SAY)
-    drivers_of = {name.partition("_")[0] for name in split}
-    if len(drivers_of) > 1:
-        text = f"{' and '.join(sorted(drivers_of))} both counted work: which of it is the run's is not clear"
-        raise InputError(f"{Path(group[0][0]).parent}: {text}", _SAY)
-    several = zip(*split.values(), strict=True)
-    runs = [PlacedRun(option, block if i == 0 else 0, _points(found), []) for i, found in enumerate(several)]
-    _attach(runs, others)
+        counted[0].notices.append(("run-cut-off", text))
     return runs
 
 
-def _points(of_formats: Sequence[list[Report]]) -> list[Point]:
-    """Load points of a run, from the reports of each format."""
-    reports = list(itertools.chain(*of_formats))
-    if all(len(found) == 1 for found in of_formats):
-        # a summary gives the clients, a log those that were seen
-        reports.sort(key=lambda report: report.work.detail if report.work else 0)
-        return [(next((report.clients for report in reports if report.clients), None), reports)]
+def _run(option: str, of_formats: Sequence[list[Report]]) -> PlacedRun:
+    """A run of the reports of each format: those that counted work at its load points, and others."""
+    worked: list[Report] = []
+    others: list[Report] = []
+    for report in itertools.chain(*of_formats):
+        (worked if report.work else others).append(report)
     points: dict[int | None, list[Report]] = {}
-    for report in reports:
-        points.setdefault(report.clients, []).append(report)
-    return sorted(points.items(), key=lambda point: (point[0] is None, point[0] or 0))
+    alone = all(len(found) == 1 for found in of_formats)
+    for report in worked:
+        points.setdefault(None if alone else report.clients, []).append(report)
+    return PlacedRun(option, 0, sorted(points.values(), key=lambda one: one[0].clients or math.inf), others)
 
 
-def _occurrences(reports: Sequence[Report]) -> list[list[Report]]:
-    """The i-th report of each number of clients is of the i-th run."""
-    seen: dict[int | None, int] = {}
-    found: list[list[Report]] = []
-    for report in reports:
-        at = seen[report.clients] = seen.get(report.clients, -1) + 1
-        if at == len(found):
-            found.append([])
-        found[at].append(report)
-    return found
-
-
-def _without_driver(option: str, reports: Sequence[_Named]) -> list[list[Report]]:
-    """Each format once: one run. One format alone: a run per file."""
-    files: dict[str, dict[str, list[Report]]] = {}
-    for file, report in reports:
-        files.setdefault(report.format, {}).setdefault(file, []).append(report)
-    if all(len(found) == 1 for found in files.values()):
-        return [[report for _, report in reports]]
-    if len(files) == 1:
-        return [of_file for found in files.values() for of_file in found.values()]
-    counts = ", ".join(f"{len(found)} of {name}" for name, found in files.items())
-    raise InputError(f"option {option}: {counts}: which are of one run is not clear", _SAY)
-
-
-def _monitored(option: str, block: int, reports: Sequence[Report]) -> PlacedRun:
-    """A run that only the server or the machine counted."""
-    clients = next((report.clients for report in reports if report.clients), None)
-    at = [report for report in reports if report.work]
-    return PlacedRun(option, block, [(clients, at)] if at else [], [r for r in reports if not r.work])
-
-
-def _threads_joined(group: Sequence[_Named]) -> list[_Named]:
+def _threads_joined(reports: Iterable[Report]) -> list[Report]:
     """Logs of the threads of one pgbench become one report."""
-    found: list[_Named] = []
+    found: list[Report] = []
     logs: dict[str, list[Report]] = {}
-    for file, report in group:
+    for report in reports:
         if report.format == "drivers/pgbench_log":
-            thread = _THREAD.fullmatch(file)
-            logs.setdefault(thread[1] if thread else file, []).append(report)
+            thread = _THREAD.fullmatch(report.file)
+            logs.setdefault(thread[1] if thread else report.file, []).append(report)
         else:
-            found.append((file, report))
-    return found + [(name, merged(reports, side_by_side=True)) for name, reports in logs.items()]
+            found.append(report)
+    return found + [merged(threads, side_by_side=True) for threads in logs.values()]
 
 
 def _check_servers(reports: Sequence[Report]) -> None:
@@ -182,15 +183,13 @@ def _check_servers(reports: Sequence[Report]) -> None:
             )
 
 
-def _attach(runs: Sequence[PlacedRun], others: Sequence[Report]) -> None:
-    """Monitors to their runs. Raises InputError where no times tell."""
-    for report in others:
-        if len(runs) == 1:
-            runs[0].others.append(report)
-            continue
-        taken = [run.others.append(part) for run in runs if (part := _during(report, run))]
-        if not taken:
-            raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
+def _attach(runs: Sequence[PlacedRun], report: Report) -> None:
+    """A monitor to its runs. Raises InputError where no times tell."""
+    parts = [_during(report, run) for run in runs] if len(runs) > 1 else [report]
+    if not any(parts):
+        raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
+    for run, part in zip(runs, parts, strict=True):
+        run.others += filter(None, [part])
 
 
 def _check_zones(report: Report, other: Report | PlacedRun) -> None:
@@ -211,27 +210,20 @@ def _during(report: Report, run: PlacedRun) -> Report | None:
     inside = report.samples.within(-_SLACK_S - shift, run.seconds + _SLACK_S - shift)
     if not inside:
         return None
-    part = Report(report.place, report.format, report.server, run.began, run.seconds, samples=inside)
     inside.later(shift)
-    part.facts, part.notices = report.facts, list(report.notices)
-    if len(inside) == len(report.samples):
-        part.figures, part.rows = report.figures, report.rows
+    part = replace(report, began=run.began, seconds=run.seconds, samples=inside, notices=[*report.notices])
+    if len(inside) < len(report.samples):
+        part.figures, part.rows = [], {}
     return part
 
 
-def _numbered(runs: Sequence[PlacedRun]) -> list[PlacedRun]:
-    """Blocks: those of folders or a schedule, else the order of an option's runs. Raises InputError."""
-    by_option: dict[str, list[PlacedRun]] = {}
+def _number(option: str, runs: list[PlacedRun]) -> None:
+    """Blocks of an option: those of folders or a schedule, else the order of its runs. Raises InputError."""
+    taken = [run.block for run in runs if run.block]
+    if not taken and one_clock(runs):
+        runs.sort(key=lambda run: run.began or datetime.min)
+    if len(set(taken)) < len(taken):
+        raise InputError(f"option {option}: two runs of one block")
+    free = (n for n in itertools.count(1) if n not in taken)
     for run in runs:
-        by_option.setdefault(run.option, []).append(run)
-    for option, found in by_option.items():
-        taken = [run.block for run in found if run.block]
-        zones = {run.began and run.began.tzinfo is None for run in found}
-        if not taken and len(zones) == 1 and None not in zones:
-            found.sort(key=lambda run: run.began or datetime.min)
-        if len(set(taken)) < len(taken):
-            raise InputError(f"option {option}: two runs of one block")
-        free = (n for n in itertools.count(1) if n not in taken)
-        for run in found:
-            run.block = run.block or next(free)
-    return [run for found in by_option.values() for run in found]
+        run.block = run.block or next(free)

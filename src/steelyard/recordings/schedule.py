@@ -1,16 +1,11 @@
 """The keys of a schedule: which file belongs to which option, block and load point, and by which clock."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from steelyard.recordings.model import validated
 from steelyard.study.key_types import Form, KeyName, Label, Strict, StudyName
 from steelyard.study.workloads.published import Answered
-
-_EXAMPLE = "steelyard import --example prints one to start from"
-
 
 OptionLabel = Annotated[
     str,
@@ -130,16 +125,6 @@ class Schedule(Strict):
     workload: Words = Words()
     environment: dict[str, Any] = Field(default_factory=dict)
     """facts of the machine, as environment.json of a bundle has them"""
-
-
-def is_schedule(raw: dict[str, Any]) -> bool:
-    """Whether a TOML file is a schedule, and no table recording with its study."""
-    return "study" not in raw and not {"options", "runs", "tables"}.isdisjoint(raw)
-
-
-def read_schedule(place: Path) -> Schedule:
-    """The schedule in a file. Raises InputError, FileNotFoundError."""
-    return validated(Schedule, place, _EXAMPLE)
 
 
 EXAMPLE = """\

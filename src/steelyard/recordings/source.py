@@ -7,7 +7,7 @@ Windows line ends, byte order marks and bytes that are not UTF-8 do no harm. A l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,10 +23,9 @@ HEAD_CHARACTERS = 1 << 16
 _SECTIONS_BYTES = 64 << 20
 # a line of a report is shorter: what is longer is cut, and not understood
 _LONGEST_LINE = 1 << 16
-_STEP = 50_000
 # lines between two looks at the clock
 _CHECKED = 1000
-_IN_PART_MAX = 100_000
+_LINES_MAX = 100_000
 _SECTION = re.compile(r"### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
@@ -39,37 +38,32 @@ Line = tuple[int, str]
 
 @dataclass
 class Skipped:
-    """Lines that no reader understood: their number, and the first lines_max of them.
+    """Lines that no reader understood: their number, and the first of them.
 
     cut_off_at: number of the line at which the file ends too early; None: it is whole.
     """
 
-    lines_max: int = 100_000
     cut_off_at: int | None = None
     count: int = 0
     lines: list[Line] = field(default_factory=list[Line])
     _in_part: set[int] = field(default_factory=set[int])
 
-    def add(self, number: int, text: str) -> None:
-        """Counts a line, and keeps it among the first."""
-        if number in self._in_part:
+    def add(self, number: int, text: str, in_part: bool = False) -> None:
+        """Counts a line, and keeps it among the first. in_part: a cell alone, the others count."""
+        if number in self._in_part or (in_part and self.count >= _LINES_MAX):
             return
-        self.count += 1
-        if len(self.lines) < self.lines_max:
-            self.lines.append((number, brief(text.strip(), 120)))
-
-    def add_in_part(self, number: int, text: str) -> None:
-        """Counts a line of which a cell is not understood, once; its reader may understand the others."""
-        if number not in self._in_part and self.count < _IN_PART_MAX:
-            self.add(number, text)
+        if in_part:
             self._in_part.add(number)
+        self.count += 1
+        if self.count <= _LINES_MAX:
+            self.lines.append((number, brief(text.strip(), 120)))
 
 
 @dataclass(frozen=True)
 class Source:
     """One file, or one section of it. inner: lines of the section, None: the whole file.
 
-    choices: what a schedule says of the file, by name. progress: is called with the share that was read.
+    choices: what a schedule says of the file, by name.
     """
 
     path: Path
@@ -77,28 +71,25 @@ class Source:
     inner: tuple[Line, ...] | None = None
     choices: dict[str, str] = field(default_factory=dict[str, str])
     skipped: Skipped = field(default_factory=Skipped)
-    progress: Callable[[float], None] | None = None
     deadline: Deadline = field(default_factory=Deadline)
 
     def lines(self) -> Iterator[Line]:
         """Number and text of each line, without its end; reports cells of `####`. Raises InputError."""
         for number, text in self._numbered():
             if "##" in text and _TOO_WIDE.search(text) and not _TITLE.match(text):
-                self.skipped.add_in_part(number, text)
+                self.skipped.add(number, text, in_part=True)
             yield number, text
 
     def _numbered(self) -> Iterator[Line]:
         if self.inner is not None:
             yield from self.inner
             return
-        share, done = share_read(self.path), 0
+        done = 0
         with closing(opened(self.path)) as file:
             for number, raw in enumerate(_raw_lines(file), start=1):
                 done += len(raw)
                 if number % _CHECKED == 0:
                     self.deadline.check(self.path, done)
-                if self.progress is not None and number % _STEP == 0:
-                    self.progress(share())
                 if raw.startswith(CUT_OFF):
                     self.skipped.cut_off_at = number
                 text = raw.decode("utf-8", "replace").rstrip("\r\n").replace("\0", "\ufffd")
@@ -110,17 +101,12 @@ class Source:
         """The first lines, for `sniff`. Raises InputError."""
         return "\n".join(text for _, text in _until(self._numbered(), HEAD_CHARACTERS)[0])
 
-    def text(self, most_bytes: int = _SECTIONS_BYTES) -> str:
-        """All of it. Raises InputError beyond most_bytes."""
-        lines, whole = _until(self.lines(), most_bytes)
+    def text(self) -> str:
+        """All of it. Raises InputError for a file that is too long to be held."""
+        lines, whole = _until(self.lines(), _SECTIONS_BYTES)
         if not whole:
-            raise InputError(f"{self.path}: longer than {most_bytes:,} bytes")
+            raise InputError(f"{self.path}: longer than {_SECTIONS_BYTES:,} bytes")
         return "\n".join(text for _, text in lines)
-
-    def short(self) -> list[Line] | None:
-        """All lines; None of a file that is too long to be held. Raises InputError."""
-        lines, whole = _until(self._numbered(), _SECTIONS_BYTES)
-        return lines if whole else None
 
     def skip(self, number: int, text: str) -> None:
         """Reports a line that is not understood; blank lines and rulers are no such lines."""
@@ -129,7 +115,7 @@ class Source:
 
     def skip_in_part(self, number: int, text: str) -> None:
         """Reports a line of which a cell is not understood; the others count."""
-        self.skipped.add_in_part(number, text)
+        self.skipped.add(number, text, in_part=True)
 
     def place(self, number: int) -> str:
         """File and line, for messages."""
@@ -151,8 +137,8 @@ class Source:
         banners = sum(bool(BANNER.match(line)) for line in head)
         if banners < 2 and not any(_SECTION.fullmatch(line) for line in head):
             return [self]
-        lines = self.short()
-        if lines is None:
+        lines, whole = _until(self._numbered(), _SECTIONS_BYTES)
+        if not whole:
             return [self]
         parts: list[tuple[str, list[Line]]] = [("", [])]
         for number, text in lines:
@@ -186,20 +172,6 @@ def _until(lines: Iterator[Line], most: int) -> tuple[list[Line], bool]:
         if most < 0:
             return found, False
     return found, True
-
-
-def share_read(path: Path) -> Callable[[], float]:
-    """A function that gives the share of a file that was read since, by any reader, packed or not.
-
-    It is the number of bytes that this process read, by the kernel's account.
-    """
-    size, start = max(path.stat().st_size, 1), _bytes_read()
-    return lambda: min((_bytes_read() - start) / size, 1.0)
-
-
-def _bytes_read() -> int:
-    # rchar, the first line, counts what came from the page cache too
-    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def _raw_lines(file: IO[bytes]) -> Iterator[bytes]:

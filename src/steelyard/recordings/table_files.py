@@ -1,5 +1,6 @@
 """Tables of results with a mapping: CSV, Parquet or JSON lines, one row per run and load point."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,7 @@ from steelyard.errors import InputError, nearest
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of
 from steelyard.recordings.limits import Deadline
-from steelyard.recordings.placed import PlacedRun
-from steelyard.recordings.report import Report, Work
+from steelyard.recordings.report import PlacedRun, Report, Work
 from steelyard.recordings.schedule import TableFile
 from steelyard.recordings.source import Skipped
 
@@ -28,7 +28,7 @@ def runs_of_table(
     """The runs of a table; rows with a cell that is no number are not understood. Raises InputError."""
     skipped = Skipped()
     runs: dict[tuple[str, int], PlacedRun] = {}
-    counted: dict[tuple[str, int | None], int] = {}
+    counted: Counter[tuple[str, int | None]] = Counter()
     for line, row in enumerate(_rows(table, place, deadline), start=1):
         try:
             option = _option(row[table.option])
@@ -38,18 +38,19 @@ def runs_of_table(
             skipped.add(line, f"row {line}: {error}")
             continue
         clients = report.clients
-        seen = counted[option, clients] = counted.get((option, clients), 0) + 1
-        run = runs.setdefault((option, block or seen), PlacedRun(option, block or seen, [], []))
-        if any(n == clients for n, _ in run.points):
-            raise InputError(f"{place}: a second row of {option}, block {run.block}, clients {clients}")
-        run.points.append((clients, [report]))
+        counted[option, clients] += 1
+        block = block or counted[option, clients]
+        run = runs.setdefault((option, block), PlacedRun(option, block, []))
+        if any(other.clients == clients for other in run.reports):
+            raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
+        run.points.append([report])
     if skipped.count:
         unread[str(place)] = skipped
     if not runs:
         first = f": the first is {skipped.lines[0][1]}" if skipped.count else ""
         raise InputError(f"{place}: no row was understood{first}")
     for run in runs.values():
-        run.points.sort(key=lambda point: point[0] or 0)
+        run.points.sort(key=lambda point: point[0].clients or 0)
     return list(runs.values())
 
 
@@ -126,8 +127,4 @@ def _whole(cell: Any, name: str, most: float = LARGEST) -> int:
 
 
 def _number(cell: Any) -> float | None:
-    if not isinstance(cell, int | float):
-        return None if cell is None else number(str(cell))
-    if not abs(cell) <= LARGEST:
-        raise ValueError(f"beyond 2^53: {cell}")
-    return float(cell)
+    return None if cell is None else number(str(cell))

@@ -149,8 +149,8 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    edges = [0, *(_edge(text, left, right) for (_, left), (right, _) in itertools.pairwise(spans))]
-    return list(zip(edges, [*edges[1:], len(text)], strict=True))
+    inner = (_edge(text, left, right) for (_, left), (right, _) in itertools.pairwise(spans))
+    return list(itertools.pairwise([0, *inner, len(text)]))
 
 
 def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:

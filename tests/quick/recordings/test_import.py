@@ -23,7 +23,7 @@ from steelyard.bundle.evidence.histograms import summary
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
-from steelyard.recordings.histograms import encoded
+from steelyard.recordings.events import encoded
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import reports_in

@@ -15,11 +15,10 @@ from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import gauges, read_series
-from steelyard.recordings.importing import import_files
+from steelyard.recordings.importing import import_files, write_recording
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.samples import READINGS_MAX, Samples
 from steelyard.recordings.source import Source
-from steelyard.recordings.write import write_recording
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.charts.gauges import RECORDED
 from steelyard.report.presented import present
@@ -32,7 +31,7 @@ def test_averaging_keeps_the_sum_and_the_last_time_of_each_series(values: list[f
         found.add_row(float(i), "cpu all", {"us": value, "switches_total": float(i)})
     assert len(found) <= most
     rates = [s for s in found if s.metric == "us"]
-    total = sum(s.value * n for s, n in zip(rates, found.table[found.code == 0, 3], strict=True))
+    total = sum(s.value * n for s, n in zip(rates, found.tables["cpu all", "us"][:, 2], strict=True))
     assert total == pytest.approx(sum(values), rel=1e-9, abs=1e-3)
     # a counter is not averaged: what it counted until then
     assert all(s.value == s.at_s for s in found if s.metric == "switches_total")
@@ -61,27 +60,27 @@ def vmstat(rows: int) -> str:
 def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
     place = tmp_path / "vmstat.txt"
     place.write_text(vmstat(90_001))
-    (run,) = import_files([str(place)], [], False, lambda _, __: None).recording.runs
-    table = run.tables["samples"]
+    (tables,) = import_files([str(place)], [], False, lambda _, __: None).tables
+    table = tables["samples"]
     assert len(table["value"]) < READINGS_MAX < 90_000 * 17
     of_switches = np.array(table["metric"]) == "cs"
     at_s, switches = np.array(table["t_ns"])[of_switches] / 1e9, np.array(table["value"])[of_switches]
     # the first row counts since the boot; then four rows are one reading, at the time of the last
     assert [*zip(at_s[:3], switches[:3], strict=True)] == [(4.0, 2.5), (8.0, 6.5), (12.0, 10.5)]
     assert at_s[-1] == 90_000
-    (text,) = [text for text in run.tables["notices"]["text"] if "more than" in text]
+    (text,) = [text for text in tables["notices"]["text"] if "more than" in text]
     assert text == (
         "system/vmstat: more than 1,500,000 readings: the bundle keeps their means over 4 s, figures are"
         " of all"
     )
-    assert [*run.tables["further_scores"]["value"]] == [pytest.approx(24.5 + 10)]
+    assert [*tables["further_scores"]["value"]] == [pytest.approx(24.5 + 10)]
 
 
 def test_a_chart_shows_a_long_recording_to_its_end(tmp_path: Path) -> None:
     place = tmp_path / "vmstat.txt"
     place.write_text(vmstat(6001))
     found = import_files([str(place)], [], False, lambda _, __: None)
-    write_recording(found.recording, tmp_path / "out", "vmstat")
+    write_recording(found, tmp_path / "out", "vmstat")
     drawn = gauges(Bundle(tmp_path / "out"))
     # 6,000 s in 600 steps of 10 s, each a median
     assert sum(row["metric"] == "us_percent" for row in drawn) == 601
@@ -92,7 +91,7 @@ def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_pat
     place = tmp_path / "vmstat.txt"
     place.write_text(vmstat(5))
     found = import_files([str(place)], [], False, lambda _, __: None)
-    write_recording(found.recording, tmp_path / "out", "vmstat")
+    write_recording(found, tmp_path / "out", "vmstat")
     bundle = Bundle(tmp_path / "out")
     series = read_series(bundle, estimated_runs(bundle.evidence()))
     about = about_bundle(bundle)

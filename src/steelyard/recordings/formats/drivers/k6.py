@@ -5,7 +5,7 @@ import math
 from datetime import datetime
 from typing import Any, cast
 
-from steelyard.recordings.histograms import encoded, leading
+from steelyard.recordings.events import encoded, leading
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs

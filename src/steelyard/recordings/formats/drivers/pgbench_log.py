@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.recordings.cells import LARGEST
-from steelyard.recordings.events import again, lines_of, mean_and_largest, reduced
+from steelyard.recordings.events import asked, lines_of, reduced
 from steelyard.recordings.lines import Found, Lines, Now, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
@@ -31,7 +31,15 @@ _EVENTS = """
     from (select client, took, s, us as fraction, try_cast(took as bigint) as us,
         6 + (c7 is not null)::int + (c8 is not null)::int as columns from raw)
 """
-_SEVENTH, _DONE = "try_cast(c7 as bigint)", "try_cast(took as bigint) is not null"
+_SEVENTH = """
+    select avg(lag), max(lag) from (select try_cast(c7 as bigint) as lag from raw
+        where try_cast(took as bigint) is not null)
+"""
+# the line, about, from which the first transactions of the clients come again
+_AGAIN = """
+    select max(line) from (select row_number() over () as line, client, number from raw) where number <= 1
+    group by client, number having count(*) > 1 order by 1 limit 1
+"""
 
 _INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
 # of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
@@ -58,7 +66,7 @@ def read(source: Source) -> list[Report]:
         return _INTERVALS(source)
     report = Report(source.place(source.first))
     columns = len(first.split())
-    if (line := again(source, _relation, "client, number", "number <= 1")) is not None:
+    for line, *_ in asked(source, _relation, _AGAIN):
         raise several_runs(source, line)
     reduced(source, report, _relation, _EVENTS.format(columns=columns))
     if columns > 6:
@@ -80,7 +88,7 @@ def _seventh(source: Source, report: Report) -> None:
         )
         report.notices.append(("column-not-read", text))
         return
-    mean, largest = mean_and_largest(source, _relation, _SEVENTH, _DONE)
+    ((mean, largest),) = asked(source, _relation, _SEVENTH)
     if said == "retries":
         report.figure("retries_per_transaction", mean, "", "lower", "work")
     elif mean is not None and largest is not None:
