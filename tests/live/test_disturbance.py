@@ -36,7 +36,7 @@ def test_a_disturbed_block_is_run_again_within_the_limit_and_both_attempts_are_k
     assert " for a CPU that other processes used" in rows["cause"][0]
     assert "python" in rows["cause"][0]
     facts = run_facts(bundle)
-    assert (facts.done, facts.all_runs) == (2, 4) and facts.disturbed in (1, 2)
+    assert (facts["runs_done"], facts["runs_all"]) == (2, 4) and facts["runs_disturbed"] in (1, 2)
     page = (lab.bundle / "report.html").read_text()
     assert re.search("2 of 4 count: blocks with [12] disturbed runs? were run again", page)
     # the limit is used up: what is kept is said, and by the same rule as in the lab

@@ -100,7 +100,7 @@ def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_pat
     (panel,) = [panel for panel in drawn.panels if "us-percent" in panel.name]
     corners = [(row["t_s"], row["shown"]) for row in panel.spec["data"]["values"]]
     # the row of second 1 counts from second 0 on
-    assert corners == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4)]
+    assert corners == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4), (None, 4)]
 
 
 def test_a_recording_over_several_midnights_goes_on(tmp_path: Path) -> None:

@@ -47,5 +47,6 @@ def test_labels_of_a_logarithmic_axis_stay_apart(width_px: int) -> None:
 
 
 def test_control_characters_are_drawn_as_their_escapes() -> None:
-    panel = Panel("p", "a\x01b", {"mark": "point", "data": {"values": [{"x\x1b": "\x07"}]}})
+    layer = {"mark": {"type": "point"}, "encoding": {}}
+    panel = Panel("p", "a\x01b", {"layer": [layer], "data": {"values": [{"x\x1b": "\x07"}]}})
     assert "\\x01" in vl_convert.vegalite_to_svg(standalone(panel))

@@ -31,6 +31,13 @@ _MONITOR_COST = """
         median(middle) filter (metric = 'reading_ns') as reading_ns
     from runs_cost group by name order by name
 """
+_RUNS = """
+    select (select count(*) from used_runs) as runs_done, count(*) filter (status = 'void') as runs_void,
+        count(*) filter (status = 'disturbed') as runs_disturbed, count(*) as runs_all,
+        coalesce(min(started_at), '') as "when", exists (from main.turns) as in_turns,
+        (select coalesce(list(distinct clients order by clients), []) from measures) as load_points
+    from main.runs
+"""
 _HISTOGRAMS = """
     select s.voluntary, s.run_queue_histogram, s.slice_histogram, s.off_cpu_histogram
     from scheduling s join used_runs using (run) where option = ? and role = 'server'
@@ -53,42 +60,11 @@ class MonitorCost:
     reading_ns: float | None = None
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """done: runs that count. void, disturbed: runs that do not. all_runs: with the others of their blocks.
-
-    started_at: of the first, ISO 8601; '' where there is none.
-    load_points: numbers of clients that were connected. in_turns: the options of a block took turns.
-    """
-
-    done: int
-    void: int
-    disturbed: int
-    all_runs: int
-    started_at: str
-    monitors: tuple[MonitorCost, ...]
-    load_points: tuple[int, ...]
-    in_turns: bool
-
-
-def run_facts(bundle: Bundle) -> RunFacts:
-    """The facts of all runs. Raises InputError."""
-    execute = bundle.duckdb.execute
-    points = execute("select distinct clients from measures join used_runs using (run) order by 1").fetchall()
-    by_status = dict(execute("select status, count(*) from runs group by status").fetchall())
-    return RunFacts(
-        done=int(execute("select count(*) from used_runs").fetchall()[0][0]),
-        void=int(by_status.get("void", 0)),
-        disturbed=int(by_status.get("disturbed", 0)),
-        all_runs=sum(by_status.values()),
-        started_at=str(execute("select min(started_at) from runs").fetchall()[0][0] or ""),
-        monitors=tuple(
-            MonitorCost(str(name), interval_s, percent, reading_ns)
-            for name, interval_s, percent, reading_ns in execute(_MONITOR_COST).fetchall()
-        ),
-        load_points=tuple(int(n) for (n,) in points),
-        in_turns=bool(execute("select count(*) from turns").fetchall()[0][0]),
-    )
+def run_facts(bundle: Bundle) -> dict[str, Any]:
+    """The facts of all runs, by their names in About. Raises InputError."""
+    (facts,) = bundle.records(_RUNS)
+    monitors = tuple(MonitorCost(**row) for row in bundle.records(_MONITOR_COST))
+    return {**facts, "load_points": tuple(facts["load_points"]), "monitors": monitors}
 
 
 class _Reader(Protocol):

@@ -148,17 +148,17 @@ GAUGES = """
         select greatest(1, ceil(max(end_ns - start_ns) / 600e9)) as width_s from (
             select max(end_ns) as end_ns, min(start_ns) as start_ns from measures group by run)
     ), chosen as (
-        select s.run, u.option, s.monitor, s.entity, s.metric,
+        select s.run, u.option, monitor, entity, metric,
             round((s.t_ns - m.start_ns) / 1e9 / width_s) * width_s as t_s, s.value,
             s.t_ns between m.start_ns and m.end_ns as measured
         from samples s join used_runs u using (run) join (
             select run, min(start_ns) as start_ns, max(end_ns) as end_ns from measures group by run
         ) m using (run) cross join scale
-        where (s.monitor, s.entity, s.metric) in (
-            select (unnest($monitors), unnest($entities), unnest($metrics)))
+        join (select unnest($monitors) as monitor, unnest($entities) as entity, unnest($metrics) as metric)
+            using (monitor, entity, metric)
         -- the own clock of a run in turns stands still outside of its measure phases
-        and (s.run not in (select run from turns) or exists (select 1 from measures own
-            where own.run = s.run and s.t_ns between own.start_ns and own.end_ns))
+        where s.run not in (select run from turns) or exists (select 1 from measures own
+            where own.run = s.run and s.t_ns between own.start_ns and own.end_ns)
     ), medians as (
         -- a sample at the edge of the phase and one just before it are not of one kind
         select option, t_s, monitor, entity, metric, measured, median(value) as value from chosen

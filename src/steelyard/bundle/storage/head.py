@@ -129,7 +129,10 @@ class _Place(_Loose):
     package: _Hashable
 
 
-class _Cpu(_Loose):
+class _Cpus(_Loose):
+    """Of the machine, and of a simulated server."""
+
+    simulated_cpus: _Count | None = None
     cores: _Count | None = None
     cpus_usable: _Count | None = None
     cpus_online: _Count | None = None
@@ -147,10 +150,6 @@ class _Server(_Loose):
     set: Json
     guest: Json = {}
     schema_: dict[str, float] = Field(default={}, alias="schema")
-
-
-class _WholeServer(_Loose):
-    simulated_cpus: _Count | None = None
 
 
 class _Kernel(_Loose):
@@ -195,17 +194,13 @@ class _Calibration(_Loose):
     cpus_share: str = ""
 
 
-class _Memory(_Loose):
+class _Sizes(_Loose):
+    """Of any group of facts."""
+
     total_bytes: float = 0
     available_bytes: float = 0
     swap_total_bytes: float = 0
-
-
-class _Virtualization(_Loose):
     cgroup_memory_limit_bytes: float = 0
-
-
-class _Storage(_Loose):
     free_bytes: float = 0
 
 
@@ -218,16 +213,16 @@ class _EnvironmentShape(_Loose):
     """environment.json."""
 
     metrics: _Metrics
-    cpu: _Cpu = _Cpu()
+    cpu: _Cpus = _Cpus()
     placement: _Placement = _Placement(server_cpus=[], engine_cpus=[])
-    server: _WholeServer = _WholeServer()
+    server: _Cpus = _Cpus()
     servers: dict[str, _Server] = {}
     boots: list[_Boot] = []
     reboots: list[_Reboot] = []
     calibration: _Calibration = _Calibration()
-    memory: _Memory = _Memory()
-    virtualization: _Virtualization = _Virtualization()
-    storage: _Storage = _Storage()
+    memory: _Sizes = _Sizes()
+    virtualization: _Sizes = _Sizes()
+    storage: _Sizes = _Sizes()
     study: dict[str, str] = {}
     programs: Annotated[list[dict[str, str]], Field(min_length=1)] = [{}]
     kernel: Json = {}

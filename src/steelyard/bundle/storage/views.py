@@ -1,6 +1,7 @@
 """The tables of a bundle in DuckDB: a view each, over the files of the readable runs."""
 
 import weakref
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
 
@@ -49,7 +50,10 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
-    connection.execute("set enable_progress_bar = false")
+    # thousands of small files: another thread, or one that reads ahead, costs more than it saves
+    for setting in ("enable_progress_bar = false", "threads = 1", "async_threads = 0"):
+        with suppress(duckdb.CatalogException):  # of a later version of DuckDB
+            connection.execute(f"set {setting}")
     for table in TABLES:
         # loaded once, since a view opens the file of every run at each query; samples are too large for this
         kind = "view" if table.name == "samples" else "table"
@@ -68,7 +72,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     connection.execute("create table lost (block integer, attempt integer)")
     for attempt in inventory.lost:
         connection.execute("insert into lost values (?, ?)", attempt)
-    for statement in (_USED_RUNS, _MEASURES, "drop table lost"):
+    for statement in (_USED_RUNS, _MEASURES, "drop table lost", "reset threads"):
         connection.execute(statement)
     _add_percentiles(connection)
     return connection
@@ -115,7 +119,7 @@ def _source(table: Table, place: str, inventory: Inventory) -> str:
     # a bundle may lack a column of a later version: null, as for any value that is not available
     return (
         f"select * replace ({types}) from (select {empty} where false union all by name"
-        f" select * from read_parquet([{files}], union_by_name = {table.name == 'runs'},"
+        f" select * from read_parquet([{files}], union_by_name = false,"
         " hive_partitioning = false))"
     )
 

@@ -84,13 +84,12 @@ _NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 
 def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
     """How it was measured."""
-    study, plan, facts = bundle.study, bundle.study.plan, run_facts(bundle)
+    study, plan = bundle.study, bundle.study.plan
     servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
     in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
         name=study.name,
         question=study.question,
-        when=facts.started_at,
         bundle=shown(bundle.path),
         steelyard_version=str(bundle.head["steelyard"]),
         phases=Phases(
@@ -103,10 +102,7 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             blocks=plan.blocks,
             seed=plan.seed,
         ),
-        runs_done=facts.done,
-        runs_void=facts.void,
-        runs_disturbed=facts.disturbed,
-        runs_all=facts.all_runs,
+        **run_facts(bundle),
         subject=study.subject.kind,
         point_is=study.workload.point_is,
         points_are=study.workload.points_are,
@@ -125,12 +121,9 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
         machine=machine_rows(bundle.environment),
         server_settings=_settings(bundle, in_order),
         engine=_engine(bundle),
-        monitors=facts.monitors,
         factors=_factors(study),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         resets_server=not study.subject.dsn,
-        load_points=facts.load_points,
-        in_turns=facts.in_turns,
     )
 
 

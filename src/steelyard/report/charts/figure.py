@@ -162,8 +162,17 @@ def png(panel: Panel) -> bytes:
 
 
 def standalone(panel: Panel, title: bool = True) -> Spec:
-    """The panel's specification as a picture of its own: fixed width, light, on white."""
-    spec = {**panel.spec, "width": WIDTH_PX, "config": {**config(), "background": "white"}}
+    """The panel's specification as a picture of its own: fixed width, light, on white.
+
+    Without what is only for a pointer: of a large study that is most of the picture.
+    """
+    seen = [layer for layer in panel.spec["layer"] if layer["mark"].get("opacity") != 0]
+    spec = {
+        **panel.spec,
+        "layer": seen,
+        "width": WIDTH_PX,
+        "config": {**config(), "background": "white", "aria": title},
+    }
     if title:
         spec["title"] = {"text": panel.title, "anchor": "start", "fontSize": 14, "offset": 10}
     # no XML holds a control character: the library that draws ends the whole process at one

@@ -104,12 +104,12 @@ def _lines(table: Table, palette: Palette) -> Spec:
         "color": colour(palette),
     }
     seen = len(rows) <= DOTS_MAX
-    fields = ("t_s", "option")
+    middle = "t_s"
     if first.get("of_interval"):
-        rows, fields = steps(rows, ("option",), until=True), ("middle_s", "piece")
+        rows, middle = steps(rows, ("option",), until=True), "middle_s"
     dashed, opacity = ({"strokeDash": dash(palette)}, 1) if palette.by_option else ({}, 0.55)
-    marks = stepped(_time, place, tip, seen, *fields, lines_only=dashed, opacity=opacity)
-    times = [row["t_s"] for row in rows]
+    marks = stepped(_time, place, tip, seen, middle, lines_only=dashed, opacity=opacity)
+    times = [row["t_s"] for row in rows if row["t_s"] is not None]
     return zoomable(
         view(150, [*marks, *_limits(limits, domain, unit)], paint(rows, palette)),
         min(times),

@@ -2,12 +2,13 @@
 that a sample is the mean of.
 """
 
-from collections import defaultdict
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median_low
 from typing import Any, Literal
 
+from steelyard.bundle.evidence import grouped
 from steelyard.report.charts.figure import Spec
 from steelyard.report.charts.marks import (
     ENDS,
@@ -189,48 +190,37 @@ def stepped(
     tip: Sequence[Spec],
     seen: bool,
     middle: str = "middle_s",
-    piece: str = "piece",
     *,
     lines_only: Spec,
     **look: Any,
 ) -> list[Spec]:
-    """Steps over `t_s`, one line per piece, and a point in the middle of each; not seen: under the pointer.
+    """Steps over `t_s`, one line per option, and a point in the middle of each; not seen: under the pointer.
 
-    time: the axis of a field; middle, piece: fields.
+    time: the axis of a field; middle: a field.
     """
-    line = {"x": time("t_s"), **place, "detail": {"field": piece}, **lines_only}
+    line = {"x": time("t_s"), **place, "detail": {"field": "option"}, **lines_only}
     # the last corner of a line is no value of its own
     only = "" if middle == "t_s" else f"isValid(datum.{middle})"
     points = dots({"x": time(middle), **place}, tip, seen, only)
-    return [layer("line", line, interpolate="step-after", clip=True, **look), points]
+    return [layer("line", line, interpolate="step-after", clip=True, order=False, **look), points]
 
 
 def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:
-    """The corners of step lines (`step-after`), one line per stretch without a gap, numbered by `piece`.
+    """The corners of step lines (`step-after`); a row without a time interrupts a line where there is a gap.
 
     samples: t_s, and what tells lines apart under `keys`. until: t_s is the end of a sample's time, not
-    its start. middle_s: where the point of a sample stands; None for the last corner of a piece.
+    its start. middle_s: where the point of a sample stands; None for the last corner before a gap.
     """
-    lines: dict[tuple[Any, ...], Rows] = defaultdict(list)
-    for sample in samples:
-        lines[tuple(sample[key] for key in keys)].append(sample)
     out: Rows = []
-    piece = 0
-    for line in lines.values():
+    for line in grouped((tuple(sample[key] for key in keys), sample) for sample in samples).values():
         line.sort(key=lambda sample: sample["t_s"])
         step_s = _step_s(line)
-        last: dict[str, Any] | None = None
-        for sample in line:
-            start_s = sample["t_s"] - (step_s if until else 0.0)
-            if last is not None and start_s > last["t_s"] + _GAP * step_s:
-                out.append(last)
-                piece += 1
-            corner = {**sample, "t_s": start_s, "middle_s": start_s + step_s / 2, "piece": piece}
-            out.append(corner)
-            last = {**corner, "t_s": start_s + step_s, "middle_s": None}
-        if last is not None:
-            out.append(last)
-        piece += 1
+        starts = [sample["t_s"] - step_s * until for sample in line]
+        for sample, start_s, next_s in zip(line, starts, [*starts[1:], math.inf], strict=True):
+            end_s = start_s + step_s
+            out.append({**sample, "t_s": start_s, "middle_s": start_s + step_s / 2})
+            if next_s > end_s + _GAP * step_s:
+                out += [{**sample, "t_s": t_s, "middle_s": None} for t_s in (end_s, None)]
     return out
 
 
