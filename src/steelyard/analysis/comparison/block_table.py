@@ -82,40 +82,34 @@ def block_table(
     known: Bools = np.isfinite(values)
     enough, complete = compared(known)
     kept = np.ix_(complete, enough)
-    labels, numbers = np.array([*options], dtype=object), np.array(blocks, dtype=np.int64)
+    labels = np.array([*options], dtype=object)
     return BlockTable(
         options=tuple(labels[enough].tolist()),
-        blocks=tuple(numbers[complete].tolist()),
+        blocks=tuple(blocks[complete].tolist()),
         values=values[kept],
         runs=runs[kept],
         positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
-        incomplete=tuple(numbers[np.any(known, axis=1) & ~complete].tolist()),
+        incomplete=tuple(blocks[np.any(known, axis=1) & ~complete].tolist()),
         absent=tuple(labels[~enough].tolist()),
     )
 
 
 def _cube(
     run_metrics: RunMetrics, metric: str, options: Sequence[str], point: int | None
-) -> tuple[Floats, Ints, list[int]]:
+) -> tuple[Floats, Ints, Ints]:
     """values[point, block, option] and run[block, option]; NaN and 0 where there is no run."""
-    blocks = sorted(set(run_metrics.block.tolist()))
-    points = sorted(set(run_metrics.point.tolist())) if point is None else [point]
+    points, layer = np.unique(run_metrics.point, return_inverse=True)
+    blocks, row = np.unique(run_metrics.block, return_inverse=True)
+    places = {label: place for place, label in enumerate(options)}
+    column = np.array([places.get(label, -1) for label in run_metrics.option])
+    kept = column >= 0
     cube = np.full((len(points), len(blocks), len(options)), np.nan)
     runs = np.zeros(cube.shape[1:], dtype=np.int64)
-    measured = run_metrics.values.get(metric)
-    if measured is None:
-        return cube, runs, blocks
-    places = [{key: i for i, key in enumerate(keys)} for keys in (points, blocks, options)]
-    keys = zip(
-        run_metrics.point.tolist(), run_metrics.block.tolist(), run_metrics.option.tolist(), strict=True
-    )
     # rows are in order of the run: of a block that was redone, the last attempt counts
-    for row, key in enumerate(keys):
-        at = tuple(place.get(part) for place, part in zip(places, key, strict=True))
-        if None not in at:
-            cube[at] = measured[row]
-            runs[at[1:]] = run_metrics.run[row]
-    return cube, runs, blocks
+    if metric in run_metrics.values:
+        cube[layer[kept], row[kept], column[kept]] = run_metrics.values[metric][kept]
+        runs[row[kept], column[kept]] = run_metrics.run[kept]
+    return cube if point is None else cube[points == point], runs, blocks
 
 
 def estimates(

@@ -1,13 +1,9 @@
 """How evenly clients were served, against what chance alone would do."""
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from steelyard.analysis.judgement import Fairness, Notice
-from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import Floats
+from steelyard.analysis.statistics.distributions import chi2_tail
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import percent
 from steelyard.study.workloads.program import ProgramWorkload
@@ -17,22 +13,20 @@ _ALPHA = 0.001
 _CV_THAT_MATTERS = 0.1
 
 
-def jain(throughput: Sequence[float] | Floats) -> float:
-    """Fairness index of per-client throughput, 1/n (one client has all) to 1 (equal).
-
-    throughput: transactions per client, one run. Raises ValueError when empty or all zero.
-    Jain, Chiu & Hawe 1984: (sum x)^2 / (n sum x^2).
-    """
-    x = np.asarray(throughput, dtype=np.float64)
-    if not len(x) or not x.any():
-        raise ValueError("fairness of no transactions is not defined")
-    x = x / np.abs(x).max()  # so that squares neither overflow nor vanish
-    return float(x.sum() ** 2 / (len(x) * (x**2).sum()))
-
-
-def jain_of_chance(clients: int, mean_transactions: float) -> float:
-    """The index expected if clients differ by Poisson noise only: CV^2 = (1 - 1/n) / mean."""
-    return 1 / (1 + (1 - 1 / clients) / mean_transactions)
+# Jain's index, (sum x)^2 / (n sum x^2), is 1 / (1 + CV^2) (Jain, Chiu & Hawe 1984); by chance (Poisson noise)
+# CV^2 is (1 - 1/n) / mean. Variance over mean of such counts, summed over runs, is distributed as chi-square
+_FAIRNESS = """
+    with of_runs as (
+        select option, count(*) as n, avg(served) as mean, stddev_pop(served) / mean as cv,
+            min(served) / mean as least, coalesce(ratio(max(served), min(served)), 'inf') as most
+        from (select run, point, {served}::DOUBLE as served from {table} where {client} >= $apart)
+            join points using (run, point)
+        group by option, run, point having n > 1 and max(served) > 0
+    )
+    select option, sum(n * cv * cv * mean), sum(n - 1), n + $apart as clients, median(1 / (1 + cv * cv)),
+        median(1 / (1 + {chance} * (1 - 1 / n) / mean)), median(least), median(most), median(cv)
+    from of_runs group by option, n order by clients
+"""
 
 
 def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
@@ -46,22 +40,14 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     infinite. Clients that execute other transactions than the rest are left out, but counted. Instances of
     a program count as clients with their scores, without the test: how chance changes a score is not known.
     """
-    of_instances = isinstance(evidence.workload, ProgramWorkload)
-    apart = evidence.workload.clients_apart
-    served = "instance as client, score::DOUBLE" if of_instances else "client, transactions::DOUBLE"
-    query = f"""
-        with counts as (
-            select option, run, point, list(served order by client) as served
-            from (select run, point, {served} as served from {"scores" if of_instances else "clients"})
-                join points using (run, point)
-            where client >= $apart group by option, run, point having count(*) > 1 and max(served) > 0
-        )
-        select option, len(served) + $apart as clients, list(served order by run, point)
-        from counts group by option, clients order by clients
-    """
+    workload = evidence.workload
+    query = _FAIRNESS.format(table="clients", client="client", served="transactions", chance=1)
+    if of_instances := isinstance(workload, ProgramWorkload):
+        query = _FAIRNESS.format(table="scores", client="instance", served="score", chance=0)
     return tuple(
-        _of_runs(label, clients, [np.array(one) for one in runs], of_instances)
-        for label, clients, runs in evidence.in_order(query, apart=apart)
+        Fairness(option, *rest, unfair=rest[-1] > _CV_THAT_MATTERS and (of_instances or chance < _ALPHA))
+        for option, dispersion, freedom, *rest in evidence.in_order(query, apart=workload.clients_apart)
+        for chance in [chi2_tail(dispersion, freedom)]
     )
 
 
@@ -82,25 +68,3 @@ def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Noti
         for one in found
         if one.unfair
     ]
-
-
-def _of_runs(label: str, clients: int, runs: list[Floats], of_instances: bool) -> Fairness:
-    compared = len(runs[0])
-    cv = _median([x.std() / x.mean() for x in runs])
-    # variance over mean of Poisson counts; sums of chi-squares over runs are chi-square again
-    dispersion = sum(float(((x - x.mean()) ** 2).sum() / x.mean()) for x in runs)
-    chance = distributions.chi2_tail(dispersion, len(runs) * (compared - 1))
-    return Fairness(
-        option=label,
-        clients=clients,
-        jain=_median([jain(x) for x in runs]),
-        jain_null=1.0 if of_instances else _median([jain_of_chance(compared, float(x.mean())) for x in runs]),
-        min_over_mean=_median([x.min() / x.mean() for x in runs]),
-        max_over_min=_median([x.max() / x.min() if x.min() > 0 else math.inf for x in runs]),
-        cv=cv,
-        unfair=cv > _CV_THAT_MATTERS and (of_instances or chance < _ALPHA),
-    )
-
-
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(np.asarray(values, dtype=np.float64)))

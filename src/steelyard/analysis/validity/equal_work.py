@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Notice
-from steelyard.analysis.judgement.verdict import Difference, How
+from steelyard.analysis.judgement.verdict import Difference
 from steelyard.analysis.statistics.distributions import holm, t_two_sided
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, percent, significant
@@ -23,13 +23,26 @@ from steelyard.study.workloads.statements import StatementWorkload
 # a smaller difference, of a share or of rows, is none
 _MARGIN = 0.01
 _ALPHA = 0.001
-# steps of the rehearsal that compare, and the difference that one finds whatever its answer
-_STEPS: dict[str, How | None] = {"work": None, "rows written": "writes"}
 # with fewer executions that found a row, a statement has not run out: what it looks for may be rare
 _WITH_ROWS_MIN = 20
 # probability below which no row is no chance
 _CHANCE = math.log(1e-6)
 
+# of the last rehearsal, options whose work was not that of the baseline
+_IN_REHEARSAL = """
+    with last as (
+        select *, min(rowid) over each as place from rehearsal where step in ('work', 'rows written')
+        window each as (partition by step, statement, option) qualify rowid = max(rowid) over each
+    )
+    select o.statement, o.option, if(o.step = 'work', o.answer, 'writes'), o.rows, b.rows, o.draws
+    from last o join last b using (step, statement)
+    where b.option = $baseline and o.answer in ('rows', 'value', 'error') order by o.place
+"""
+# of each statement whose rows were equal in the last rehearsal, how often it was executed
+_DRAWN = """
+    select statement, arg_max(draws, rowid) as draws from rehearsal where step = 'work' group by statement
+    having draws > 0 and arg_max(answer, rowid) in ('', 'text')
+"""
 # sums of all clients that reached an execution; most: of the clients, place: of the statement
 _MARKS = """
     with own as (
@@ -88,15 +101,13 @@ class WorkCheck:
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     notices: tuple[Notice, ...] = ()
     texts: Sequence[str] = ()
-    plans: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
 
 def equal_work(evidence: Evidence) -> WorkCheck:
     """The check of all options against the baseline."""
     if evidence.recorded or evidence.workload.load_keys() is None:
         return WorkCheck()
-    rehearsed = _rehearsed(evidence)
-    if not rehearsed and not evidence.rows("from marks limit 1"):
+    if not evidence.rows("select 1 from marks union all select 1 from rehearsal where step = 'work' limit 1"):
         text = "equal work was not checked: the bundle does not count the rows of statements"
         return WorkCheck(notices=(Notice("work-not-checked", text),))
     rows = evidence.rows(_BESIDE, baseline=evidence.baseline)
@@ -115,7 +126,11 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     meant = {name for name, statement in given.items() if statement.rows == "may differ"}
     given = workload.transactions if isinstance(workload, StatementWorkload) else {}
     meant |= {name for name, transaction in given.items() if meant & {*transaction.statements}}
-    texts = sorted({name for (name, _), answer in rehearsed.items() if answer == "text"})
+    query = """
+        select statement from rehearsal where step = 'work' group by statement, option
+        having arg_max(answer, rowid) = 'text'
+    """
+    texts = sorted({name for (name,) in evidence.rows(query)})
     text = "returns other values under some options (dates, floats, LIMIT); its rows are equal"
     return WorkCheck(
         tuple(one for one in found.values() if one.statement not in meant),
@@ -126,32 +141,14 @@ def equal_work(evidence: Evidence) -> WorkCheck:
             *(Notice("no-rows", "finds no row under any option", detail=name) for name in without),
         ),
         texts,
-        _plans(evidence),
     )
 
 
-def _rehearsed(evidence: Evidence) -> dict[tuple[str, str], str]:
-    """The answer of the last rehearsal by statement and option."""
-    query = "select statement, option, answer from rehearsal where step = 'work' order by rowid"
-    return {(name, option): answer for name, option, answer in evidence.rows(query)}
-
-
-def _plans(evidence: Evidence) -> dict[tuple[str, str], str]:
-    query = """
-        select statement, option, plan from rehearsal where step = 'statement' and plan <> '' order by rowid
-    """
-    return {(name, option): plan for name, option, plan in evidence.rows(query)}
-
-
 def _in_rehearsal(evidence: Evidence) -> Iterator[Difference]:
-    query = "select step, statement, option, rows, draws, answer from rehearsal order by rowid"
-    rows = evidence.rows(query)
-    known = {(step, name, option): sums for step, name, option, *sums in rows if step in _STEPS}
-    for (step, name, option), (of_option, draws, answer) in known.items():
-        if answer in ("rows", "value", "error"):
-            how, (of_baseline, *_) = _STEPS[step] or answer, known[step, name, evidence.baseline]
-            seen = f"in the rehearsal, {count(draws, 'execution')}"
-            yield Difference(name, option, evidence.baseline, how, of_option, of_baseline, seen)
+    baseline = evidence.baseline
+    for name, option, how, *rows, draws in evidence.rows(_IN_REHEARSAL, baseline=baseline):
+        seen = f"in the rehearsal, {count(draws, 'execution')}"
+        yield Difference(name, option, baseline, how, *rows, seen=seen)
 
 
 def _under_load(baseline: str, beside: _Beside) -> Iterator[Difference]:
@@ -243,18 +240,16 @@ def _held(evidence: Evidence, beside: _Beside, others: Set[str]) -> Mapping[str,
     """By statement, in all options. others: statements with a difference."""
     if len(evidence.options) < 2:
         return {}
-    query = "select statement, answer, draws from rehearsal where step = 'work' order by rowid"
-    rehearsed = {name: (answer, draws) for name, answer, draws in evidence.rows(query)}
-    found = dict[str, str]()
-    for name in sorted({*rehearsed, *(name for name, _ in beside)} - others):
-        (answer, draws), parts = rehearsed.get(name, ("", 0)), list[str]()
-        if draws and answer in ("", "text"):
-            parts.append(f"equal rows in {count(draws, 'execution')} of the rehearsal")
-        if options := [sums for (statement, _), sums in beside.items() if statement == name]:
-            parts.append(_of_load(options))
-        if parts:
-            found[name] = "; ".join(parts)
-    return found
+    loaded = grouped((name, sums) for (name, _), sums in beside.items())
+    parts = [
+        *(
+            (name, f"equal rows in {count(n, 'execution')} of the rehearsal")
+            for name, n in evidence.rows(_DRAWN)
+        ),
+        *((name, _of_load(options)) for name, options in loaded.items()),
+    ]
+    said = grouped(sorted(parts, key=lambda part: part[0]))
+    return {name: "; ".join(texts) for name, texts in said.items() if name not in others}
 
 
 def _of_load(options: Sequence[Sequence[_Sums]]) -> str:

@@ -1,10 +1,11 @@
 """The words where options did not do the same work: none of them wins."""
 
 import re
+from collections.abc import Sequence
 
 from steelyard.analysis.judgement.verdict import Difference
-from steelyard.analysis.validity.equal_work import WorkCheck
 from steelyard.analysis.verdict.decision import Words, fitting
+from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, significant
 
 _DIGITS_MAX = 9
@@ -12,16 +13,16 @@ _DIGITS_MAX = 9
 _NODES = re.compile(r'"(?:Node Type|Relation Name|Index Name|table_name|access_type|key)": "([^"]+)"')
 
 
-def unequal_work(work: WorkCheck) -> Words:
+def unequal_work(evidence: Evidence, found: Sequence[Difference]) -> Words:
     """The foremost difference first, with both figures; then the others, and the server's plans."""
-    first, *others = work.differences
-    options = {one.option for one in work.differences}
+    first, *others = found
+    options = {one.option for one in found}
     return Words(
         fitting(f"Not the same work: {difference(first)}.", f"Not the same work: {first.statement} differs."),
         f"Seen {first.seen}.",
         f"No option wins: {count(len(options), 'option')} did other work than {first.baseline}, so figures of"
         f' time do not compare. If it is meant: rows = "may differ" on the statement.',
-        [f"{difference(one)} ({one.seen})." for one in others] + _plans(work, first),
+        [f"{difference(one)} ({one.seen})." for one in others] + _plans(evidence, first),
     )
 
 
@@ -52,10 +53,14 @@ def _rows(few: float, many: float) -> tuple[str, str]:
     return f"{significant(few, digits)} rows" if few else "no rows", significant(many, digits)
 
 
-def _plans(work: WorkCheck, first: Difference) -> list[str]:
+def _plans(evidence: Evidence, first: Difference) -> list[str]:
     """How the server executes the statement, where it does so in two ways."""
-    labels = (first.option, first.baseline)
-    plans = [", ".join(_NODES.findall(work.plans.get((first.statement, label), ""))) for label in labels]
+    query = """
+        select option, arg_max(plan, rowid) from rehearsal
+        where step = 'statement' and statement = $name and plan <> '' group by option
+    """
+    known, labels = dict(evidence.rows(query, name=first.statement)), (first.option, first.baseline)
+    plans = [", ".join(_NODES.findall(known.get(label, ""))) for label in labels]
     if not all(plans) or plans[0] == plans[1]:
         return []
     return [f"Plan of {first.statement}: {plans[0]} under {labels[0]}, {plans[1]} under {labels[1]}."]

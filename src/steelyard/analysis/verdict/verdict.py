@@ -24,7 +24,7 @@ def verdict(findings: Findings) -> Verdict:
     """The answer with its reasons; first what makes it doubtful."""
     study, unlike = findings.evidence.study, unlike_servers(findings.evidence)
     if findings.work.differences:
-        decision, words = Decision("unequal work"), unequal_work(findings.work)
+        decision, words = Decision("unequal work"), unequal_work(findings.evidence, findings.work.differences)
     else:
         decision, words = _complete(findings, *_answer(findings))
         if study.subject.kind == "null":
