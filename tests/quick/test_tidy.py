@@ -93,6 +93,7 @@ ROOMS = {
     "run_tables": """
         schema disturbance
         rows
+        questions
     """,
     "lab": """
         engines observe

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
-import numpy as np
 
 from steelyard import __version__
 from steelyard.bundle.evidence import Facts
@@ -28,6 +27,7 @@ from steelyard.bundle.storage.head import read_environment, read_facts, study_sh
 from steelyard.bundle.storage.inventory import RUN_FILE, run_folders
 from steelyard.bundle.storage.study_files import copy_files
 from steelyard.errors import InputError, shown, typed
+from steelyard.run_tables.questions import arrays, in_types
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.study import Option
@@ -193,15 +193,9 @@ class BundleWriter:
     def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Columns) -> str:
         """name: of the file, within the folder `runs`. Returns its checksum."""
         length = len(next(iter(rows.values()), ()))
-        data: dict[str, np.ndarray[Any, Any]] = {"run": np.full(length, run, dtype=np.int32)}
-        for column in columns:
-            if column.nullable and column.name not in rows:
-                data[column.name] = _array([None] * length, column)
-            elif column.name != "run":
-                data[column.name] = _array(rows[column.name], column)
-        select = ", ".join(f'"{c.name}"::{c.type} as "{c.name}"' for c in columns)
+        self._duckdb.register("data", arrays(columns, {**rows, "run": [run] * length}))
         self._duckdb.execute(
-            f"copy (select {select} from data) to '{self._runs.path}/{name}' (format parquet)"
+            f"copy (select {in_types(columns)} from data) to '{self._runs.path}/{name}' (format parquet)"
         )
         with (self.path / "runs" / name).open("rb") as file:
             os.fsync(file.fileno())
@@ -221,15 +215,6 @@ def _not_written(path: Path, error: OSError | ValueError) -> InputError:
     # ValueError: a name that no file can have
     why = error.strerror if isinstance(error, OSError) else error
     return InputError(f"{shown(path)}: cannot be written: {why}", _ANOTHER)
-
-
-def _array(values: Sequence[Any], column: Column) -> np.ndarray[Any, Any]:
-    if column.type in ("VARCHAR", "BLOB") or (column.nullable and any(v is None for v in values)):
-        # object arrays keep None, and bytes whole: a fixed-width numpy string drops trailing zeros
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    return np.asarray(values, dtype=np.float64 if column.type == "DOUBLE" else np.int64)
 
 
 def _write_json(place: Path, content: Facts) -> None:

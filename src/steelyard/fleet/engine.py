@@ -16,6 +16,7 @@ from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
+from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
 
 _LOOK_S = 0.2
@@ -28,7 +29,10 @@ _Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)
 _SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
 
-_WHOLE = "transaction"
+_LOAD = """
+select point, count(client), coalesce(sum(transactions), 0), coalesce(sum(clients.errors), 0), histogram
+from latency left join clients using (point) where statement = 'transaction' group by all order by point
+"""
 _SAMPLE = ("t_ns", "monitor", "entity", "metric", "value")
 
 
@@ -254,25 +258,14 @@ def host_tables(parts: Sequence[Part], after: Mapping[str, Offset]) -> dict[str,
 
 def _add_load(load: Rows, part: Part) -> None:
     """A row per load point: its clients, its transactions, their latency."""
-    tables = part.own.result.tables
-    clients, latency = tables["clients"], tables["latency"]
-    histograms = {
-        point: histogram
-        for point, statement, histogram in each(latency, "point", "statement", "histogram")
-        if statement == _WHOLE
-    }
-    for point, began in enumerate(began_ns(part)):
-        own = [
-            (done, errors)
-            for at, done, errors in each(clients, "point", "transactions", "errors")
-            if at == point
-        ]
+    began = began_ns(part)
+    for point, clients, done, errors, histogram in each(asked(_LOAD, part.own.result.tables)):
         load.add(
             host=part.host,
             point=point,
-            clients=len(own),
-            transactions=sum(done for done, _ in own),
-            errors=sum(errors for _, errors in own),
-            began_ns=began,
-            histogram=histograms[point],
+            clients=clients,
+            transactions=done,
+            errors=errors,
+            began_ns=began[point],
+            histogram=histogram,
         )

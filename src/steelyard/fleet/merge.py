@@ -1,8 +1,7 @@
 """Results of several engines as that of one: counts and histograms are added, times on the lab's clock."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from steelyard import _core
 from steelyard.fleet.connection import Offset
@@ -10,38 +9,53 @@ from steelyard.fleet.on_host import HostResult
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult, Facts
 from steelyard.quantities import count
+from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
-
-_Reduce = Mapping[str, Callable[[Sequence[Any]], Any]]
 
 # of one turn
 _REPEATS_MAX = 3
 
 
-def _first(values: Sequence[Any]) -> Any:
-    return next((value for value in values if value), values[0])
-
-
-def _known_sum(values: Sequence[Any]) -> Any:
-    return None if None in values else sum(values)
-
-
-# by table: the columns that name a row, and what becomes of the others
-_KEYS: Mapping[str, tuple[tuple[str, ...], _Reduce]] = {
-    "phases": (("point", "phase"), {"clients": sum, "start_ns": min, "end_ns": max}),
-    "throughput": (("point", "second", "statement"), {"count": sum, "errors": sum}),
-    "latency": (("point", "statement"), {"count": sum, "histogram": _core.histogram_merge}),
-    "transactions": (
-        ("point", "transaction"),
-        {"count": sum, "errors": sum, "retries": sum, "rolled_back": sum, "code": _first, "message": _first},
-    ),
-    "executions": (
-        ("point", "statement"),
-        {"executions": sum, "rows": _known_sum, "empty": _known_sum, "bytes": _known_sum},
-    ),
-    "marks": (("statement", "execution"), {"clients": sum, "rows": sum, "empty": sum}),
-    "errors": (("point", "code"), {"count": sum, "message": _first}),
-    "asides": (("point", "phase"), {"transactions": sum}),
+# by table, its rows as those of one engine
+_MERGED = {
+    "phases": """
+        select point, phase, sum(clients) as clients, min(start_ns) as start_ns, max(end_ns) as end_ns
+        from phases group by all order by min(rowid)
+    """,
+    "throughput": """
+        select point, second, statement, sum(count) as count, sum(errors) as errors
+        from throughput group by all order by min(rowid)
+    """,
+    "latency": """
+        select point, statement, sum(count) as count, list(histogram) as histogram
+        from latency group by all order by min(rowid)
+    """,
+    "transactions": """
+        select point, transaction, sum(count) as count, sum(errors) as errors, sum(retries) as retries,
+            sum(rolled_back) as rolled_back, coalesce(arg_min(code, rowid) filter (code <> ''), '') as code,
+            coalesce(arg_min(message, rowid) filter (message <> ''), '') as message
+        from transactions group by all order by min(rowid)
+    """,
+    "executions": """
+        select point, statement, sum(executions) as executions,
+            if(bool_and(rows is not null), sum(rows), null) as rows,
+            if(bool_and(empty is not null), sum(empty), null) as empty,
+            if(bool_and(bytes is not null), sum(bytes), null) as bytes
+        from executions group by all order by min(rowid)
+    """,
+    "marks": """
+        select statement, execution, sum(clients) as clients, sum(rows) as rows, sum(empty) as empty
+        from marks group by all order by min(rowid)
+    """,
+    "errors": """
+        select point, code, sum(count) as count,
+            coalesce(arg_min(message, rowid) filter (message <> ''), '') as message
+        from errors group by all order by min(rowid)
+    """,
+    "asides": """
+        select point, phase, sum(transactions) as transactions from asides group by all order by min(rowid)
+    """,
+    "clients": "select * from clients order by point, client",
 }
 _TIMES = {"phases": ("start_ns", "end_ns"), "samples": ("t_ns",)}
 
@@ -60,9 +74,11 @@ def merged(parts: Sequence[Part]) -> EngineResult:
     results = [_on_lab_clock(part) for part in parts]
     tables: dict[str, Columns] = {}
     for name in results[0].tables:
-        found = [result.tables[name] for result in results]
-        tables[name] = _added(found, *_KEYS[name]) if name in _KEYS else _joined(found)
-    tables["clients"] = _sorted(tables["clients"], ("point", "client"))
+        tables[name] = _joined([result.tables[name] for result in results])
+        if name in _MERGED:
+            tables[name] = asked(_MERGED[name], tables)
+    whole = map(_core.histogram_merge, tables["latency"]["histogram"])
+    tables["latency"] = {**tables["latency"], "histogram": list(whole)}
     notices = [notice for part in parts for notice in _notices(part)]
     codes, texts = zip(*notices, strict=True) if notices else ((), ())
     tables["notices"] = {"code": list(codes), "text": list(texts)}
@@ -78,25 +94,8 @@ def _on_lab_clock(part: Part) -> EngineResult:
     return EngineResult(result.engine, tables, result.facts)
 
 
-def _added(tables: Sequence[Columns], key: tuple[str, ...], reduce: _Reduce) -> Columns:
-    found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-    for columns in tables:
-        for row, values in zip(each(columns, *key), each(columns, *reduce), strict=True):
-            found.setdefault(row, []).append(values)
-    merged: dict[str, list[Any]] = {name: [row[at] for row in found] for at, name in enumerate(key)}
-    for at, (name, of) in enumerate(reduce.items()):
-        merged[name] = [of([values[at] for values in rows]) for rows in found.values()]
-    return merged
-
-
 def _joined(tables: Sequence[Columns]) -> Columns:
     return {name: [value for columns in tables for value in columns[name]] for name in tables[0]}
-
-
-def _sorted(columns: Columns, by: Sequence[str]) -> Columns:
-    keys = list(each(columns, *by))
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    return {name: [values[at] for at in order] for name, values in columns.items()}
 
 
 def _notices(part: Part) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """What all runs of a study share: the study, its subjects, the machine, and who follows the progress."""
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,10 +11,11 @@ from steelyard.lab.engines.process import Place, ThisMachine
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.run_parts import growth_samples, joined, series_of
+from steelyard.lab.run_parts import growth_samples, joined
 from steelyard.monitors import Reader, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
+from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Kind, Load, Subject
@@ -23,56 +23,46 @@ from steelyard.workloads import Work
 
 # of a server's hundreds of latches, those with the longest total time of gets, else of waits
 _LATCHES_PER_POINT_MAX = 12
-_RANKED_BY = ("get_ns", "wait_ns", "sleeps", "gets")
+# growth over the measure phase; monitors read at the edges of phases: the first sample at or after an edge
+# belongs to the edge, a counter first seen in between starts at 0; NULL without samples: not available
+_LATCHES = """
+with grown as (
+    select point, entity, latch,
+        round(coalesce(arg_min(value, t_ns) filter (t_ns >= end_ns), arg_max(value, t_ns))
+            - coalesce(arg_min(value, t_ns) filter (t_ns >= start_ns and t_ns < end_ns), 0))::bigint as n
+    from samples join supplied using (monitor, metric), phases
+    where phase = 'measure' group by all
+), wide as (
+    select point, entity as latch,
+        max(n) filter (latch = 'gets') as gets, max(n) filter (latch = 'misses') as misses,
+        max(n) filter (latch = 'spin_gets') as spin_gets, max(n) filter (latch = 'sleeps') as sleeps,
+        max(n) filter (latch = 'wait_ns') as wait_ns, max(n) filter (latch = 'get_ns') as get_ns,
+        max(n) filter (latch = 'hand_overs') as hand_overs
+    from grown group by point, entity having bool_or(n <> 0)
+), ranked as (
+    select *, row_number() over (partition by point order by
+        coalesce(get_ns, 0) desc, coalesce(wait_ns, 0) desc, coalesce(sleeps, 0) desc, coalesce(gets, 0) desc
+    ) as place
+    from wide
+)
+select * exclude place from ranked where place <= $1 order by point, place
+"""
 
 
-def _monitored_latches(samples: Columns, phases: Columns, declared: Declared) -> Columns | None:
-    """One row per load point and latch, growth over the measure phase; None where no monitor read latches.
-
-    Monitors read at the edges of phases: the first sample at or after an edge belongs to the edge.
-    """
-    supplied = {
-        (monitor, metric.name): metric.latch
+def _monitored_latches(tables: Mapping[str, Columns], declared: Declared) -> dict[str, Columns]:
+    """One row per load point and latch; none where no monitor read latches."""
+    counters = {
+        (monitor, metric.name, metric.latch)
         for monitor, metrics in declared.items()
         for metric in metrics
         if metric.latch
     }
-    read = {
-        (entity, supplied[monitor, metric]): readings
-        for (monitor, entity, metric), readings in series_of(samples).items()
-        if (monitor, metric) in supplied
-    }
-    if not read:
-        return None
-    counters = dict.fromkeys(counter for _, counter in read)
-    rows = Rows("latches")
-    for phase, point, start_ns, end_ns in each(phases, "phase", "point", "start_ns", "end_ns"):
-        if phase != "measure":
-            continue
-        grown = {
-            latch: {name: _growth(read.get((latch, name), []), start_ns, end_ns) for name in counters}
-            for latch in dict.fromkeys(entity for entity, _ in read)
-        }
-        ranked = sorted(grown, key=lambda latch: _rank(grown[latch]), reverse=True)[:_LATCHES_PER_POINT_MAX]
-        for latch in (name for name in ranked if any(grown[name].values())):
-            rows.add(point=point, latch=latch, **grown[latch])
-    return rows.columns()
-
-
-def _rank(grown: Mapping[str, int | None]) -> list[int]:
-    return [grown.get(name) or 0 for name in _RANKED_BY]
-
-
-def _growth(samples: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> int | None:
-    """Growth between the samples at two edges; a counter first seen in between starts at 0.
-
-    None without samples: not available.
-    """
-    if not samples:
-        return None
-    first, last = (bisect_left(samples, (edge, -1.0)) for edge in (start_ns, end_ns))
-    before = samples[first][1] if first < len(samples) and samples[first][0] < end_ns else 0.0
-    return round(samples[min(last, len(samples) - 1)][1] - before)
+    read = set(each(tables["samples"], "monitor", "metric"))
+    if not any(one[:2] in read for one in counters):
+        return {}
+    monitors, metrics, latches = zip(*counters, strict=True)
+    supplied = {"monitor": monitors, "metric": metrics, "latch": latches}
+    return {"latches": asked(_LATCHES, {**tables, "supplied": supplied}, _LATCHES_PER_POINT_MAX)}
 
 
 class Progress(Protocol):
@@ -173,8 +163,7 @@ class Laboratory:
         of_data = [("data", text) for text in work.remarks]
         of_server = error_notices(tables, self.kind.error_meanings)
         tables = noticed(tables, (*of_data, *notices, *of_server))
-        latches = _monitored_latches(tables["samples"], tables["phases"], declared_of(self.study))
-        return tables | ({"latches": latches} if latches else {})
+        return tables | _monitored_latches(tables, declared_of(self.study))
 
 
 def readers_of(study: Study, kind: Kind) -> dict[str, tuple[Reader, float]]:

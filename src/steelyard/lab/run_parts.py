@@ -16,7 +16,7 @@ from steelyard.lab.engines.result import EngineResult
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
-from steelyard.run_tables.rows import Columns, Rows, each
+from steelyard.run_tables.rows import Columns, Rows
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
@@ -58,18 +58,6 @@ def joined(table: str, *parts: Columns | None) -> Columns:
     for part in filter(None, parts):
         rows.extend(part)
     return rows.columns()
-
-
-Series = dict[tuple[str, str, str], list[tuple[int, float]]]
-"""Time and value of each reading, by monitor, entity and metric."""
-
-
-def series_of(samples: Columns) -> Series:
-    """Each series in order of time."""
-    found: Series = {}
-    for monitor, entity, metric, *reading in each(samples, "monitor", "entity", "metric", "t_ns", "value"):
-        found.setdefault((monitor, entity, metric), []).append((reading[0], reading[1]))
-    return found
 
 
 def refuse_interrupted(load: Load, result: EngineResult) -> None:

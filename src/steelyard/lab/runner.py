@@ -5,22 +5,40 @@ The lab stores nothing: the caller writes the runs.
 
 import itertools
 import math
-from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.lab.alone import run_alone
 from steelyard.lab.laboratory import Laboratory
-from steelyard.lab.run_parts import Run, Series, series_of
+from steelyard.lab.run_parts import Run
 from steelyard.lab.turns.block import runs_in_turns
 from steelyard.run_tables.disturbance import Disturbance, Rates, disturbance
+from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
 from steelyard.study.host_settings import cpus_by_role, host_settings
 from steelyard.study.study import Slot
 
-_MONITORS = ("host", "processes", "disturbance")
-_STUDIES = ("disturbance", "others", "studies")
+# of each measure phase, the growth per second of each counter that was read before its end and after its
+# start: between two readings it grows evenly
+_RATES = """
+with step as (
+    select monitor, entity, metric, t_ns, value - lag(value) over series as grown,
+        lag(t_ns) over series as before_ns
+    from samples where monitor in ('host', 'processes', 'disturbance') and ends_with(metric, '_total')
+    window series as (partition by monitor, entity, metric order by t_ns)
+), overlap as (
+    select *, least(t_ns, end_ns) - greatest(before_ns, start_ns) as part_ns
+    from step, phases where phase = 'measure' and before_ns is not null
+)
+select
+    start_ns, end_ns,
+    coalesce((select max(value) from samples where monitor = 'disturbance' and metric = 'studies'), 0)::int,
+    (monitor, entity, metric) as key, 1e9 * sum(grown * part_ns / (t_ns - before_ns)) / sum(part_ns)
+from overlap where part_ns > 0
+group by all order by start_ns, end_ns
+"""
 
 
 class StudyFailed(Exception):
@@ -104,13 +122,11 @@ def disturbance_of(
 
     cpus: those that each role may use; quotas: how many of them. Raises NotTaken where a role used more.
     """
-    series = series_of(tables["samples"]) if "samples" in tables else Series()
-    studies = int(max((value for _, value in series.get(_STUDIES, ())), default=0.0))
     found: list[Disturbance] = []
-    for phase, start_ns, end_ns in each(tables["phases"], "phase", "start_ns", "end_ns"):
-        if phase != "measure" or end_ns <= start_ns:
-            continue
-        rates, seconds = _rates(series, start_ns, end_ns), (end_ns - start_ns) / 1e9
+    rows = each(asked(_RATES, tables))
+    for (start_ns, end_ns, studies), growing in groupby(rows, key=lambda row: row[:3]):
+        rates: Rates = {key: rate for *_, key, rate in growing}
+        seconds = (end_ns - start_ns) / 1e9
         for role, quota in quotas.items():
             used = rates.get(("processes", role, "cpu_ns_total"), 0.0) / 1e9
             # a phase may hold what a period of 100 ms gives beyond its length, and readings take time
@@ -119,25 +135,3 @@ def disturbance_of(
         if one := disturbance(rates, seconds, cpus, studies):
             found.append(one)
     return max(found, key=lambda one: one.share, default=None)
-
-
-def _rates(series: Series, start_ns: int, end_ns: int) -> Rates:
-    """Growth per second of each counter that was read before the end and after the start."""
-    found: dict[tuple[str, str, str], float] = {}
-    for key, readings in series.items():
-        if not key[2].endswith("_total") or key[0] not in _MONITORS:
-            continue
-        first_ns, last_ns = max(start_ns, readings[0][0]), min(end_ns, readings[-1][0])
-        if last_ns > first_ns:
-            growth = _at(readings, last_ns) - _at(readings, first_ns)
-            found[key] = growth / ((last_ns - first_ns) / 1e9)
-    return found
-
-
-def _at(readings: Sequence[tuple[int, float]], t_ns: int) -> float:
-    """On the line between the readings around a time; t_ns lies within them."""
-    after = max(1, bisect_left(readings, t_ns, key=lambda reading: reading[0]))
-    (before_ns, before), (after_ns, later) = readings[after - 1], readings[min(after, len(readings) - 1)]
-    if after_ns <= before_ns:
-        return before
-    return before + (later - before) * (t_ns - before_ns) / (after_ns - before_ns)

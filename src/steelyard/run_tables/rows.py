@@ -58,8 +58,8 @@ class Rows:
 
 
 def each(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of some columns."""
-    return zip(*(columns[name] for name in names), strict=True)
+    """The rows of some columns, or of all."""
+    return zip(*(columns[name] for name in names or columns), strict=True)
 
 
 def check(table: Table, columns: Columns) -> None:

@@ -7,7 +7,7 @@ other metric is a gauge; a gauge `x` may have a companion `x_limit`, its upper l
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,14 @@ class Table:
         return tuple(column for column in self.columns if column.name != RUN)
 
 
-def _defined() -> Iterator[Table]:
-    content: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    common: dict[str, list[str]] = {column[0]: column for column in content.pop("common")}
-    for name, table in content.items():
-        columns = (common[column] if isinstance(column, str) else column for column in table["columns"])
+_CONTENT: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+_COMMON: dict[str, list[str]] = {column[0]: column for column in _CONTENT.pop("common")}
+_OF_ENGINE = _CONTENT.pop("of_engine")
+
+
+def _defined(tables: Mapping[str, Any]) -> Iterator[Table]:
+    for name, table in tables.items():
+        columns = (_COMMON[column] if isinstance(column, str) else column for column in table["columns"])
         yield Table(
             name,
             table["row"],
@@ -53,8 +56,10 @@ def _defined() -> Iterator[Table]:
         )
 
 
-TABLES = tuple(_defined())
+TABLES = tuple(_defined(_CONTENT))
 BY_NAME = {table.name: table for table in TABLES}
+# the lab converts these to samples, notices and columns of other tables: they are not in a bundle
+ENGINE_TABLES = {table.name: table for table in _defined(_OF_ENGINE)}
 
 # of a histogram, by column; the last column of the table is the highest value
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p95_ns": 0.95, "p99_ns": 0.99, "p999_ns": 0.999}

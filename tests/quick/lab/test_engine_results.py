@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
-from steelyard.lab.engines.result import ENGINE_TABLES, EngineResult, Facts
+from steelyard.lab.engines.result import EngineResult, Facts
 from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
-from steelyard.run_tables.schema import BY_NAME, Column, Table
+from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES, Column, Table
 
 
 def test_what_is_declared_is_defined() -> None:

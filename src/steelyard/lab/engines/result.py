@@ -11,7 +11,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
-from steelyard.run_tables.schema import BY_NAME, Column, Table
+from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
 
 _PerPoint = tuple[int, ...]
 
@@ -78,42 +78,6 @@ def _fits(value: object, kinds: UnionType) -> bool:
     return False
 
 
-_POINT = Column("point", "INTEGER", "number of the load point, from 0")
-# the lab converts these to samples, notices and columns of other tables: they are not in a bundle
-ENGINE_TABLES = {
-    table.name: table
-    for table in (
-        Table(
-            "inspect",
-            "one number that a client's session reports at the end",
-            (
-                Column("client", "INTEGER", "number of the client, from 0"),
-                Column("name", "VARCHAR", "of the inspection in the plan"),
-                Column("metric", "VARCHAR", "name of the number"),
-                Column("value", "DOUBLE", ""),
-            ),
-        ),
-        Table(
-            "asides",
-            "one diagnostic phase of a load point",
-            (
-                _POINT,
-                Column("phase", "VARCHAR", "scheduling-trace, latch-count"),
-                Column("transactions", "BIGINT", "completed without error"),
-            ),
-        ),
-        Table(
-            "latch_histograms",
-            "timed gets of a load point",
-            (
-                _POINT,
-                Column("kind", "VARCHAR", "hold, wait"),
-                Column("count", "BIGINT", "values in the histogram"),
-                Column("histogram", "BLOB", "HdrHistogram, V2 encoding, ns"),
-            ),
-        ),
-    )
-}
 _FACTS = "engine"  # their key in JSON
 
 

@@ -7,9 +7,11 @@ related to the transactions of that phase.
 """
 
 import base64
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
 
 _CLASS, _LATCH = 0xFF000000, 0x01000000
@@ -17,7 +19,16 @@ _NUMBER = 0xFFFF
 _SERVER = "server"
 OTHERS = "other latches"
 _SLEPT = ("role", "event", "point", "sleeps", "wait_ns", "wait_histogram_base64")
-_SAMPLED = ("postgres-waits", "samples_total", "LWLock:")
+_SAMPLED = """
+select sum(seen) as seen from (
+    select max(value) as seen from samples
+    where monitor = 'postgres-waits' and metric = 'samples_total' and starts_with(entity, 'LWLock:')
+    group by entity
+)
+"""
+_COUNTED = """
+select point, start_ns, transactions from phases join asides using (point, phase) where phase = 'latch-count'
+"""
 # more sampled waits for latches than chance explains where no sleep was seen
 _SAMPLED_MAX = 10.0
 
@@ -107,29 +118,20 @@ class Tranches:
 
     def relate(self, tables: Mapping[str, Columns]) -> None:
         """Relates gets to the load during their count: the engine's `phases` and `asides`."""
-        began_ns = {
-            point: start_ns
-            for point, phase, start_ns in each(tables["phases"], "point", "phase", "start_ns")
-            if phase == "latch-count"
+        began = each(asked(_COUNTED, tables))
+        load = {
+            point: done if self._ready_ns.get(point, math.inf) <= start_ns else None
+            for point, start_ns, done in began
         }
-        in_time = {point for point, ns in self._ready_ns.items() if ns <= began_ns.get(point, 0)}
-        self._late = len(in_time) < len(began_ns)
-        asides = tables.get("asides", {"point": [], "phase": [], "transactions": []})
-        self._transactions_of = {
-            point: transactions
-            for point, phase, transactions in each(asides, "point", "phase", "transactions")
-            if phase == "latch-count" and point in in_time
-        }
+        self._late = None in load.values()
+        self._transactions_of = {point: done for point, done in load.items() if done is not None}
 
     def compare(self, samples: Columns) -> None:
         """Compares with the sampled wait events: if only they show sleeps, the probes missed the sleeps."""
         if not self._sleeps_of or _SERVER in self._sleeps_of["role"]:
             return
-        seen: dict[str, float] = {}
-        for monitor, metric, entity, value in each(samples, "monitor", "metric", "entity", "value"):
-            if (monitor, metric) == _SAMPLED[:2] and entity.startswith(_SAMPLED[2]):
-                seen[entity] = max(value, seen.get(entity, 0.0))
-        self._contradicted = sum(seen.values()) >= _SAMPLED_MAX
+        (seen,) = asked(_SAMPLED, {"samples": samples})["seen"]
+        self._contradicted = (seen or 0) >= _SAMPLED_MAX
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """Notices about missing data, except the probe's own refusals."""

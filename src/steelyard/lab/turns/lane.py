@@ -1,7 +1,7 @@
 """One option of a block in turns: its engine, which obeys commands, its monitors, and its own clock."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from random import Random
@@ -14,12 +14,42 @@ from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
 from steelyard.lab.laboratory import Times
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.lab.run_parts import series_of
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.questions import asked
+from steelyard.run_tables.rows import Columns
 from steelyard.study.study import Slot
 from steelyard.subjects import Load
 
-_Readings = list[tuple[int, float]]
+# of a turn: what places readings on the own clock
+_CLOCK = ("point", "opened_ns", "measure_ns", "end_ns", "closed_ns", "measured_share")
+# the own clock starts with the first turn of each load point; what is read between turns of one is left out
+_OWN = """
+with own as (
+    select *, lead(point) over (order by opened_ns) is distinct from point as is_last,
+        first(measure_ns) over at_point - end_ns + measure_ns
+            + sum(end_ns - measure_ns) over at_point as own_ns
+    from of_turns window at_point as (partition by point order by opened_ns)
+), placed as (
+    select *, if(t_ns <= closed_ns, opened_ns, null) as turn
+    from samples asof left join own on t_ns >= opened_ns
+    where t_ns <= closed_ns or is_last is not false
+), edges as (
+    select *, ends_with(metric, '_total') as counts,
+        row_number() over (partition by monitor, entity, metric, point, turn is null order by t_ns) = 1
+            as opens,
+        lead(turn) over series is distinct from turn as ends,
+        if(lag(turn) over series = turn, value - lag(value) over series, 0) * measured_share as grown
+    from placed window series as (partition by monitor, entity, metric order by t_ns)
+), moments as (
+    select *, sum(coalesce(grown, 0)) over (partition by monitor, entity, metric order by t_ns) as total, case
+        when turn is null then [t_ns]
+        when not counts then [own_ns + greatest(least(t_ns, end_ns), measure_ns) - measure_ns]
+        else [if(opens, own_ns, null), if(ends, own_ns + end_ns - measure_ns, null)] end as times
+    from edges
+)
+select unnest(list_filter(times, lambda t: t is not null))::bigint as t_ns, monitor, entity, metric,
+    if(counts, total, value) as value
+from moments order by monitor, entity, metric, moments.t_ns, 1
+"""
 
 
 @dataclass(frozen=True)
@@ -64,73 +94,8 @@ def own_samples(samples: Columns, turns: Sequence[Turn]) -> Columns:
     What was read before the first turn of a load point or after its last one keeps its time; counters stand
     still there, and begin at 0.
     """
-    own = _own_starts(turns)
-    rows = Rows("samples")
-    for (monitor, entity, metric), readings in series_of(samples).items():
-        pieces = _pieces(readings, turns)
-        of_turns = _counter(pieces, own) if metric.endswith("_total") else _gauge(pieces, own)
-        for t_ns, value in of_turns:
-            rows.add(t_ns=t_ns, monitor=monitor, entity=entity, metric=metric, value=value)
-    return rows.columns()
-
-
-def _own_starts(turns: Sequence[Turn]) -> dict[Turn, int]:
-    """When each turn begins on the own clock, which starts with the first turn of each load point."""
-    starts: dict[Turn, int] = {}
-    now_ns, point = 0, -1
-    for turn in turns:
-        if turn.point != point:
-            now_ns, point = turn.measure_ns, turn.point
-        starts[turn] = now_ns
-        now_ns += turn.end_ns - turn.measure_ns
-    return starts
-
-
-def _pieces(readings: _Readings, turns: Sequence[Turn]) -> Iterator[tuple[Turn | None, _Readings]]:
-    """The readings of each turn; None: outside of all. What is read between turns of a point is left out."""
-    place = 0
-    outside: _Readings = []
-    for number, turn in enumerate(turns):
-        first = not number or turns[number - 1].point != turn.point
-        while place < len(readings) and readings[place][0] < turn.opened_ns:
-            if first:
-                outside.append(readings[place])
-            place += 1
-        if outside:
-            yield None, outside
-            outside = []
-        begin = place
-        while place < len(readings) and readings[place][0] <= turn.closed_ns:
-            place += 1
-        yield turn, readings[begin:place]
-    if place < len(readings):
-        yield None, readings[place:]
-
-
-def _gauge(
-    pieces: Iterator[tuple[Turn | None, _Readings]], own: dict[Turn, int]
-) -> Iterator[tuple[int, float]]:
-    for turn, readings in pieces:
-        for t_ns, value in readings:
-            if turn is not None:
-                t_ns = own[turn] + min(max(t_ns, turn.measure_ns), turn.end_ns) - turn.measure_ns
-            yield t_ns, value
-
-
-def _counter(
-    pieces: Iterator[tuple[Turn | None, _Readings]], own: dict[Turn, int]
-) -> Iterator[tuple[int, float]]:
-    """From 0, and in the turns alone: what a server did outside of them was not for this option."""
-    value, point = 0.0, -1
-    for turn, readings in pieces:
-        if turn is None:
-            yield from ((t_ns, value) for t_ns, _ in readings)
-        elif readings:
-            if turn.point != point:
-                point = turn.point
-                yield own[turn], value
-            value += (readings[-1][1] - readings[0][1]) * turn.measured_share
-            yield own[turn] + turn.end_ns - turn.measure_ns, value
+    clock = {name: [getattr(turn, name) for turn in turns] for name in _CLOCK}
+    return asked(_OWN, {"samples": samples, "of_turns": clock})
 
 
 # without a turn to learn from
