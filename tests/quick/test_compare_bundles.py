@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +14,18 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
+from steelyard.analysis.comparison.across import Pair, holds
 from steelyard.analysis.comparison.unlike import differences, paired, refuse_without_pairs, unlike_work
 from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement import Comparison, Estimate, Judgement
+from steelyard.analysis.metrics.run_metrics import THROUGHPUT
 from steelyard.analysis.statistics.distributions import holm, holm_levels
 from steelyard.analysis.validity.disturbance import Disturbed
+from steelyard.bundle.series.read import Series
 from steelyard.errors import InputError
-from steelyard.report.page.comparison import bars, render, write_comparison
+from steelyard.report.about import About, Phases
+from steelyard.report.page import comparison
+from steelyard.report.page.comparison import Together, bars
 from steelyard.report.tables import bundles
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.run_tables.disturbance import Disturbance
@@ -45,6 +51,12 @@ def named() -> list[Named]:
 @pytest.fixture(scope="module")
 def found(named: list[Named]) -> list[BundleComparison]:
     return compare_bundles(named[0], named[1:])
+
+
+def render(found: list[BundleComparison], *named: Named) -> str:
+    judged = {name: judge(evidence) for name, evidence, _ in named or (bundle("one", Truth(), Truth(), 9),)}
+    about = About("study", "Which?", "", "here", "1", Phases((2, 8), 0, 1, 0, 6, 1), 6)
+    return comparison.render(found, [], Together(judged, [Series()] * len(judged), about))
 
 
 def printed(found: BundleComparison) -> str:
@@ -85,7 +97,9 @@ def test_one_run_each_is_not_tested() -> None:
     assert found.tests == 0
     assert {one.standing for one in found.comparisons} == {"not tested"}
     text = printed(found)
-    assert "~" not in text and "Holm" not in text
+    assert (
+        not re.search("~|Holm|no interval]|p, corrected|[?] ", text) and "one run each: no interval" in text
+    )
 
 
 def test_values_are_those_of_the_bundles_own_reports(
@@ -126,7 +140,7 @@ def subject(**keys: object) -> Study:
     return STUDY.model_copy(update={"subject": STUDY.subject.model_copy(update=keys)})
 
 
-def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path) -> None:
+def test_settings_and_version_are_what_is_compared_and_are_named() -> None:
     here, there = subject(settings={"shared_buffers": "16MB"}), subject(settings={"shared_buffers": "256MB"})
     truth = {"A": Truth(), "B": Truth()}
     mine, theirs = evidence_of(here, truth, seed=1), evidence_of(there, truth, seed=2)
@@ -140,7 +154,7 @@ def test_settings_and_version_are_what_is_compared_and_are_named(tmp_path: Path)
         "subject.settings.shared_buffers: 16MB here, 256MB there",
     )
     assert not found.unlike_work and {notice.code for notice in found.notices} == {"not-interleaved"}
-    page = write_comparison(tmp_path / "page.html", [found]).read_text()
+    page = render([found])
     assert "Bundles of the same work" in page
     for difference in found.differences:
         assert difference in " ".join(printed(found).split()) and difference in page
@@ -224,11 +238,14 @@ def test_a_level_of_holm_finds_what_its_p_value_finds() -> None:
         assert ((holm(p) <= 0.05) == (np.asarray(p) <= holm_levels(p, 0.05))).all()
 
 
-def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleComparison], tmp_path: Path) -> None:
-    page = write_comparison(tmp_path / "compared.html", found).read_text(encoding="utf-8")
-    page = page.replace("\u00a0", " ")
-    assert not re.search(r"""(src|href|action)=|<script|@import|url\(""", page)
-    assert "default-src 'none'" in page
+def test_the_page_is_one_offline_file_with_the_numbers(
+    found: list[BundleComparison], named: list[Named]
+) -> None:
+    page = render(found, *named).replace("\u00a0", " ")
+    shown = page.partition("<main>")[2].partition("</main>")[0]
+    assert not re.search(r"""(src|href)="?(http|//)|@import|url\(""", shown) and "default-src 'none'" in page
+    # the options of all bundles in each picture
+    assert [name for name, *_ in named if f"{name} B" not in shown] == []
     for one in found:
         for metric in one.metrics:
             for row in bundles.compared(one, metric).rows:
@@ -240,7 +257,7 @@ def test_the_page_is_one_offline_file_with_the_numbers(found: list[BundleCompari
 
 def test_the_page_takes_hostile_names_as_text(found: list[BundleComparison]) -> None:
     page = render([replace(found[0], there="<script>alert(1)</script>")])
-    assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
 
 def test_where_there_is_no_interval_none_is_drawn(found: list[BundleComparison]) -> None:
@@ -264,14 +281,14 @@ def test_intervals_on_the_page_lie_within_the_picture(found: list[BundleComparis
 READ = ("postgres", "database", "blocks_read_total")
 
 
-def test_pages_read_into_the_buffers_stand_beside_the_ratios_also_where_they_are_none(tmp_path: Path) -> None:
+def test_pages_read_into_the_buffers_stand_beside_the_ratios_also_where_they_are_none() -> None:
     missing, cached = Truth(counters={READ: 8_500.0}), Truth(counters={READ: 0.0})
     (found,) = compare_bundles(bundle("here", missing, missing, 1), [bundle("there", cached, cached, 2)])
     assert [metric.name for metric in found.counted] == ["blocks_read_per_txn"]
     assert {level.value > 0 for level in found.counted_here} == {True}
     assert {level.value for level in found.counted_there} == {0.0}
     assert found.tests == len(found.comparisons) == 3 * 2 * 2
-    text, page = printed(found), write_comparison(tmp_path / "page.html", [found]).read_text()
+    text, page = printed(found), render([found])
     assert "blocks read into shared buffers per transaction" in " ".join(text.lower().split())
     assert len(re.findall(r"^[AB] +[28] +0\.\d+ +0$", text, re.MULTILINE)) == 4
     assert "Blocks read into shared buffers per transaction" in page
@@ -321,3 +338,83 @@ def test_a_load_engine_at_its_limit_on_either_side_names_no_winner() -> None:
     assert [one.code for one in found.uncertain] == ["engine-bound"]
     of_engine = [c.outcome for c in found.comparisons if c.metric in ("throughput_per_s", "p99_ns")]
     assert set(of_engine) == {"different"}
+
+
+def test_the_answer_comes_first_with_its_figures() -> None:
+    (found,) = compare_bundles(
+        bundle("/x/here.bundle", Truth(), Truth(), 1), [bundle("/x/there.bundle", Truth(), Truth(15_000), 2)]
+    )
+    alike, quicker = found.answer
+    assert alike.startswith("A: throughput of there is 1.0") and quicker.startswith(
+        "B: throughput of there is 1."
+    )
+    # 2 clients do more than 8: the slower one never gets there
+    assert "with 2 clients" in quicker and "with 8 clients" in quicker
+    assert printed(found).index(quicker[:60]) < printed(found).index("Throughput")
+
+
+def pair(first: list[tuple[int, float]], second: list[tuple[int, float]], width: float = 0.0) -> str:
+    """The sentence on two curves of (clients, rate); width: half the interval of each rate, relative."""
+
+    def level(clients: int, rate: float) -> Estimate:
+        low, high = (rate * (1 - width), rate * (1 + width)) if width else (0.0, math.inf)
+        return Estimate("throughput_per_s", "A", clients, rate, low, high, 6)
+
+    rows = [
+        (
+            Comparison(
+                "throughput_per_s", "A", "one", n, b / a, 0.0, math.inf, math.nan, 1, 0.01, "inconclusive"
+            ),
+            level(n, a),
+            level(n, b),
+        )
+        for (n, a), (_, b) in zip(first, second, strict=True)
+    ]
+    (text,) = Pair("one", "two", (4, 2), STUDY.workload).sentences(THROUGHPUT, {"A": rows})
+    return text
+
+
+def test_crossings_are_interpolated_and_say_how_sure_they_are() -> None:
+    slow, fast = [(1, 100.0), (2, 200.0), (4, 400.0)], [(1, 300.0), (2, 600.0), (4, 600.0)]
+    text = pair(slow, fast)
+    assert "two is 3.00 times that of one with 1 client, 1.50 times with 4 clients" in text
+    assert "one needs 3.00 clients to reach two with 1 client (interpolated between 2 and 4)" in text
+    # two has 2 cores
+    assert "changes by ±0 % up to 2, the cores of two, and by −50.0 % beyond" in text
+    assert "one needs 3.00 clients to reach two with 1 client [2.45 to 3.67]" in pair(slow, fast, 0.1)
+    # the other way round it is the same statement
+    assert "one needs 3.00 clients to reach two" in pair(slow, fast)
+    assert "two needs 3.00 clients to reach one with 1 client" in pair(fast, slow)
+    assert "one does not reach two with 1 client, up to 4" in pair(slow, [(1, 900.0), (2, 900.0), (4, 900.0)])
+
+
+def platforms(*ratios: float, blocks: int = 6) -> dict[str, Judgement]:
+    return {
+        f"m{seed}": judge(
+            evidence_of(STUDY, {"A": Truth(), "B": Truth(10_000 * ratio)}, seed=seed, blocks=blocks)
+        )
+        for seed, ratio in enumerate(ratios)
+    }
+
+
+def test_a_finding_holds_on_platforms_or_does_not() -> None:
+    (first, *_) = holds(platforms(1.3, 1.5, 2.1), [])
+    assert "of B is 1.3" in first and "higher on 3 of 3 platforms, proven on 3" in first and "I²" not in first
+    (first, *_) = holds(platforms(1.3, 1.5, 0.7), [])
+    assert "higher on 2 of 3 platforms, proven on 2" in first
+    (first, *_) = holds(platforms(1.3, 1.5, blocks=1), [])
+    assert "2 of 2 platforms, one run each" in first
+    (refused,) = holds(platforms(1.3, 1.5), ["server version: 15 here, 18 there"])
+    assert "cannot be told" in refused and "server version" in refused
+
+
+def test_from_five_platforms_on_the_effect_has_an_interval_over_them() -> None:
+    (first, *_) = holds(platforms(1.2, 1.3, 1.4, 1.5, 1.6), [])
+    found = re.search(r"over platforms ([\d.]+) \[([\d.]+) to ([\d.]+)\], I² ([\d.]+) %", first)
+    assert found
+    mean, low, high, share = map(float, found.groups())
+    # t with 4 degrees of freedom x the standard error of the logs
+    logs = np.log([1.2, 1.3, 1.4, 1.5, 1.6])
+    half = 2.776 * logs.std(ddof=1) / math.sqrt(5)
+    assert mean == pytest.approx(math.exp(logs.mean()), rel=0.02)
+    assert math.log(high / low) / 2 == pytest.approx(half, rel=0.1) and share > 90

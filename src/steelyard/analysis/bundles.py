@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.analysis.comparison.across import Pair
 from steelyard.analysis.comparison.block_table import estimates, points_of, values_of
 from steelyard.analysis.comparison.notices import error_rates
 from steelyard.analysis.comparison.unlike import (
@@ -27,11 +28,11 @@ from steelyard.analysis.comparison.unlike import (
     unlike_work,
 )
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Estimate, Metric, Notice, Outcome
-from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics
+from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics, foremost
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA, Floats
 from steelyard.analysis.validity.disturbance import disturbed
-from steelyard.bundle.evidence import Evidence
+from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 
@@ -56,6 +57,7 @@ class BundleComparison:
     uncertain: notices that stand before the result.
     unlike_work: in what the work differs, where it was compared nevertheless. counted: metrics without a
     test, which explain the others; counted_here, counted_there: the option's level of each, as above.
+    differ: by what the machines and the days differ; answer: a sentence per option on the foremost metric.
     """
 
     here: str
@@ -73,6 +75,13 @@ class BundleComparison:
     counted: tuple[Metric, ...]
     counted_here: tuple[Estimate, ...]
     counted_there: tuple[Estimate, ...]
+    differ: str = ""
+    answer: tuple[str, ...] = ()
+
+    @property
+    def once(self) -> bool:
+        """Whether nothing is tested: one run each."""
+        return all(c.standing == "not tested" for c in self.comparisons)
 
 
 @dataclass(frozen=True)
@@ -174,9 +183,37 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),
+            differ=_differ(here, there),
+            answer=tuple(_answer(here, there, mine)),
         )
         for other, there, mine, counted in zip(others, sides, tests, explained, strict=True)
     ]
+
+
+def bundle_name(path: str) -> str:
+    """A bundle's name in a sentence."""
+    return path.rstrip("/").rpartition("/")[2].removesuffix(".bundle")
+
+
+def _differ(here: _Side, there: _Side) -> str:
+    """`These differ in 3 things: CPU model, CPUs usable, date.`"""
+    facts = [fact for fact, _, _ in unlike_facts(here.environment, there.environment)]
+    days = "select distinct started_at[:10] as day from runs order by day"
+    facts += ["date"] * (here.evidence.rows(days) != there.evidence.rows(days))
+    return f"They differ in {count(len(facts), 'thing')}: {listed(facts)}." if facts else ""
+
+
+def _answer(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[str]:
+    study = here.evidence.study
+    metric = foremost(study, here.run_metrics)
+    rows = grouped(
+        (test.here.option, (_comparison(test, here, 1.0, ALPHA), test.here, test.there))
+        for test in tests
+        if test.metric == metric
+    )
+    cores = here.evidence.topology.cores, there.evidence.topology.cores
+    pair = Pair(bundle_name(here.name), bundle_name(there.name), cores, study.workload)
+    return pair.sentences(metric, rows)
 
 
 def _both(here: _Side, there: _Side, metric: Metric) -> Iterator[list[tuple[Estimate, Floats]]]:
@@ -246,7 +283,7 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
     yield from _other_rows(here, there)
     fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
     if fewest == 1:
-        yield Notice("few-blocks", "measured once: cannot tell which is faster")
+        yield Notice("few-blocks", "one run each: no interval")
     elif fewest < FEWEST_BLOCKS:
         text = f"leaning, too few blocks to say: {count(fewest, 'block')} in the bundle with fewer"
         yield Notice("few-blocks", f"{text}, a verdict needs {FEWEST_BLOCKS} in each")

@@ -12,6 +12,7 @@ from steelyard.bundle.evidence.queries import renamed
 from steelyard.errors import InputError
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
+from steelyard.study.workloads.published import Answered
 
 SERVER_VERSION = ("server", "version")
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
@@ -31,10 +32,8 @@ FACTS = (
     ("steelyard", "version"),
 )
 
-# where files lie; their texts are compared, and the content of data by its checksum; what a recording says
-_PLACES = frozenset(
-    ("schema_file", "sql_file", "data_file", "data_directory", "capture", "tables", "answer", "claims")
-)
+# where files lie; their texts are compared, and the content of data by its checksum
+_PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory", "capture"))
 # scopes of factors that change the work or its data
 _OF_WORK = ("client", "schema")
 _LOAD_POINTS = ("clients", "transactions")
@@ -56,7 +55,11 @@ def unlike_facts(
 ) -> list[tuple[str, Any, Any]]:
     """FACTS that differ between two environments, but those compared: name, value in each or 'unknown'."""
     return [
-        (f"{part} {key}".replace("_", " "), "unknown" if a is None else a, "unknown" if b is None else b)
+        (
+            f"{part} {key}".replace("_", " ").replace("cpu cpus", "cpus").replace("cpu", "CPU"),
+            "unknown" if a is None else a,
+            "unknown" if b is None else b,
+        )
         for part, key in FACTS
         if (part, key) not in compared
         and (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
@@ -87,7 +90,8 @@ def unlike_work(of_here: Named, of_there: Named) -> Iterator[str]:
 
 def _work(study: Study) -> dict[str, Any]:
     """The workload without the places of its files; scripts of pgbench by their texts."""
-    found = _content(study.workload.model_dump())
+    # what a recording says of its tables is no work
+    found = _content(study.workload.model_dump(exclude={*Answered.model_fields}))
     if isinstance(study.workload, PgbenchWorkload):
         texts = found.pop("script_texts")
         weighted = map(study.workload.weighted, study.workload.script)

@@ -21,7 +21,7 @@ from steelyard.report.charts.marks import (
     view,
     zoomable,
 )
-from steelyard.report.charts.shapes import DOTS_MAX, stepped, steps, told
+from steelyard.report.charts.shapes import DOTS_MAX, lines, stepped, steps, told
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Table
 
@@ -78,6 +78,32 @@ def timeline(presented: Presented) -> Figure | None:
         ),
         key="none" if len(runs) <= _LABELS_MAX and palette.by_option else "line",
     )
+
+
+def since_start(presented: Presented) -> Figure | None:
+    """The rate of work by second since the load began, a line per option: mean over runs."""
+    rates = Table((), presented.series.throughput)
+    by: dict[tuple[str, int], list[float]] = {}
+    for mine in rates.each("run").values():
+        start = min(mine.values("t_s"))
+        for row in mine.data:
+            by.setdefault((row["option"], round(row["t_s"] - start)), []).append(row["tps"] or 0.0)
+    rows = [{"option": o, "t_s": s, "rate": sum(v) / len(v)} for (o, s), v in sorted(by.items())]
+    if len({row["t_s"] for row in rows}) < 2:
+        return None
+    title, work = "Over time, from the start of the load", presented.about.work_is
+    table = Table((Column("option"), Column("second", "t_s", fmt.clock), Column(f"{work}s/s", "rate")), rows)
+    picture = lines(
+        table,
+        quantitative("t_s", "s", scale={"nice": False}),
+        scaled(rows, "rate", None, **plain_axis(tickCount=5)),
+        ("option", "t_s", "rate:,.3~r"),
+        height=200,
+        palette=presented.palette,
+        look={"detail": {"field": "option"}},
+    )
+    caption = "Mean over runs of each second; load points follow one another."
+    return Figure("since-start", title, caption, (Panel("since-start", title, picture),), table, key="line")
 
 
 def _runs(tps: Table, cpu: Table) -> Rows:

@@ -2,20 +2,31 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
-from steelyard import __version__
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement import Metric
+from steelyard.analysis.judgement import Judgement, Metric
+from steelyard.bundle.series.read import Series
 from steelyard.bundle.storage.files import write_whole
-from steelyard.report.page.html import environment
+from steelyard.report.about import About, FactorFacts
+from steelyard.report.charts.figure import uniquely_named
+from steelyard.report.charts.gauges import CPU, MEMORY, RECORDED
+from steelyard.report.charts.latches import latches
+from steelyard.report.charts.quantiles import latency
+from steelyard.report.charts.scaling import scaling
+from steelyard.report.charts.timeline import since_start
+from steelyard.report.page.html import page
+from steelyard.report.presented import Presented, present
 from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.table import Table
 from steelyard.report.tables import bundles
 
+# what bundles are compared by: work and its scaling, latches, latency, CPU, and the same over time
+_CHARTS = (scaling, latches, latency, since_start, CPU.figure, RECORDED.figure, MEMORY.figure)
 _WIDTH, _MARGIN = 180.0, 6.0
 # an end of an interval farther away is cut off at the edge of the picture
 _FARTHEST = 20.0
@@ -34,27 +45,76 @@ class Bar:
     one: float
 
 
-def write_comparison(path: Path, found: Sequence[BundleComparison]) -> Path:
+@dataclass(frozen=True)
+class Together:
+    """What the pictures show. judged: by the bundle's name; about: of the first bundle."""
+
+    judged: Mapping[str, Judgement]
+    series: Sequence[Series]
+    about: About
+
+
+def write_comparison(
+    path: Path, found: Sequence[BundleComparison], platforms: Sequence[str], together: Together
+) -> Path:
     """Writes the page; a reader sees the old file or the new one, never a part. Raises OSError."""
-    return write_whole(path, render(found))
+    return write_whole(path, render(found, platforms, together))
 
 
-def render(found: Sequence[BundleComparison]) -> str:
+def render(found: Sequence[BundleComparison], platforms: Sequence[str], together: Together) -> str:
     """The page as text: self-contained, everything that came from outside escaped."""
-    return (
-        environment()
-        .get_template("comparison.html.j2")
-        .render(
-            parts=[(one, counted(one), _tables(one), bundles.footnote(one), _counted(one)) for one in found],
-            here=found[0].here,
-            there=fmt.listed([one.there for one in found]),
-            work="different" if any(one.unlike_work for one in found) else "the same",
-            unlike=bundles.unlike,
-            width=_WIDTH,
-            words=WORDS,
-            version=__version__,
-        )
+    presented = as_one(together)
+    # what the pictures mean is in each bundle's own report
+    figures = [replace(figure, notes=()) for chart in _CHARTS if (figure := chart(presented))]
+    return page(
+        "comparison.html.j2",
+        f"{fmt.listed([one.there for one in found])} against {found[0].here}",
+        presented,
+        drawn := uniquely_named(figures),
+        question=presented.judgement.question,
+        when=together.about.when,
+        figures=drawn,
+        sentences=[*platforms, *(text for one in found for text in one.answer)] or ["No metric is in both."],
+        parts=[(one, counted(one), _tables(one), bundles.footnote(one), _counted(one)) for one in found],
+        work="different" if any(one.unlike_work for one in found) else "the same",
+        unlike=bundles.unlike,
+        width=_WIDTH,
     )
+
+
+def as_one(together: Together) -> Presented:
+    """The bundles as one whose options are those of all, so that every chart draws them side by side."""
+    judged, about = together.judged, together.about
+    options = {
+        (name, option): name if len(judgement.options) == 1 else f"{name} {option}"
+        for name, judgement in judged.items()
+        for option in judgement.options
+    }
+
+    def renamed(field: str) -> tuple[Any, ...]:
+        return tuple(
+            replace(one, option=options[name, one.option])
+            for name, judgement in judged.items()
+            for one in getattr(judgement, field)
+        )
+
+    first = next(iter(judged.values()))
+    labels = tuple(options.values())
+    nothing: dict[str, Any] = {f.name: () for f in fields(Judgement) if f.default == ()}
+    drawn = {field: renamed(field) for field in ("estimates", "scaling", "latches")}
+    own = {"options": labels, "baseline": labels[0], "comparisons": (), "notices": (), "latch_costs": None}
+    judgement = replace(first, **{**nothing, **own, **drawn})
+    rows = {
+        kind: [
+            {**row, "option": options[name, row["option"]], "run": (name, row.get("run"))}
+            for name, series in zip(judged, together.series, strict=True)
+            for row in getattr(series, kind)
+        ]
+        for kind in ("throughput", "gauges", "latency")
+    }
+    levels = {label: {"bundle": name, "option": option} for (name, option), label in options.items()}
+    factors = tuple(FactorFacts(name, "", {}) for name in ("bundle", "option"))
+    return present(judgement, Series(**rows), replace(about, factors=factors, option_levels=levels))
 
 
 def counted(found: BundleComparison) -> str:

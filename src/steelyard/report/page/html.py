@@ -1,16 +1,17 @@
 """report.html: one file, no network. The answer first, then the picture, the table, the method."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from steelyard import __version__
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts import figures
-from steelyard.report.charts.figure import hues, uniquely_named
+from steelyard.report.charts.figure import Figure, hues, uniquely_named
 from steelyard.report.page.embedded import key_of, specifications, stills, vega_script
 from steelyard.report.page.method import facts_of
 from steelyard.report.presented import Presented
@@ -26,9 +27,6 @@ _ANSWERS = ("ratios", "effects")
 _OPEN_MAX = 8  # rows of a table that are open at once
 
 Option = tuple[Row, tuple[str, ...]]
-if TYPE_CHECKING:
-    pass
-
 _CHIPS = {
     "winner": "✓ winner",
     "leaning": "◔ leaning, too few blocks",
@@ -64,41 +62,54 @@ def render(presented: Presented) -> str:
         *((figure.name, figure.title) for figure in drawn[len(first) :]),
         ("method", "How it was measured"),
     ]
+    return page(
+        "report.html.j2",
+        f"{about.name}: {judgement.question}",
+        presented,
+        drawn,
+        about=about,
+        judgement=judgement,
+        verdict=judgement.verdict,
+        compared=presented.compared,
+        chip=_chip(judgement),
+        tiles=tiles(presented),
+        contents=contents,
+        columns=options.head,
+        options=_split(list(zip(presented.ranking, options.rows, strict=True))),
+        over=about.over(" and "),
+        order=presented.order,
+        legend=presented.legend,
+        marks_mean=presented.marks_mean,
+        blocks=_blocks(presented.blocks),
+        instances=instances,
+        tables=tables,
+        statements=by_statement,
+        notices=presented.footnotes,
+        first=first,
+        figures=drawn[len(first) :],
+        facts=facts_of(presented, " to ".join(_ends(presented.blocks)) or "none"),
+    )
+
+
+def page(template: str, title: str, presented: Presented, drawn: Sequence[Figure], **given: Any) -> str:
+    """A template of this folder with what every page has: its look, its pictures, its script."""
     return (
-        environment()
-        .get_template("template.html.j2")
+        _environment()
+        .get_template(template)
         .render(
-            about=about,
-            judgement=judgement,
-            verdict=judgement.verdict,
-            words=WORDS,
-            compared=presented.compared,
-            chip=_chip(judgement),
-            say=speaker(judgement.options),
-            tiles=tiles(presented),
-            contents=contents,
-            columns=options.head,
-            options=_split(list(zip(presented.ranking, options.rows, strict=True))),
+            title=title,
+            version=__version__,
+            say=speaker(presented.judgement.options),
             open_max=_OPEN_MAX,
-            over=about.over(" and "),
-            order=presented.order,
-            legend=presented.legend,
-            marks_mean=presented.marks_mean,
-            blocks=_blocks(presented.blocks),
-            instances=instances,
-            tables=tables,
-            statements=by_statement,
-            notices=presented.footnotes,
-            first=first,
-            figures=drawn[len(first) :],
             palette=presented.palette,
             key=key_of(presented.palette),
             hues=list(zip(hues(), hues(dark=True), strict=True)),
             images=stills(drawn),
             embedded=specifications(drawn),
             scripts=vega_script(),
-            facts=facts_of(presented, " to ".join(_ends(presented.blocks)) or "none"),
             fmt=fmt,
+            words=WORDS,
+            **given,
         )
     )
 
@@ -127,7 +138,7 @@ def _split(rows: list[Option]) -> tuple[list[Option], list[Option]]:
     return shown, [option for option in rows if option not in shown]
 
 
-def environment() -> Any:
+def _environment() -> Any:
     """Templates of this folder; text is escaped."""
     import jinja2
 

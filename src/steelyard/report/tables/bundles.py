@@ -30,7 +30,8 @@ def compared(found: BundleComparison, metric: Metric) -> Table:
         for item, here, there in every
         if item.metric == metric.name
     ]
-    return Table(columns, rows)
+    shown = [c for c in columns if not found.once or c.key not in ("mark", "p_value", "blocks")]
+    return Table(shown, rows)
 
 
 def counted(found: BundleComparison, metric: Metric) -> Table:
@@ -48,9 +49,9 @@ def counted(found: BundleComparison, metric: Metric) -> Table:
 
 def footnote(found: BundleComparison) -> str:
     """What marks, figures and intervals are."""
-    text = f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here"
     if not found.tests:
-        return text
+        return "ratio: there / here"
+    text = f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here"
     return (
         f"{text}, 95 % intervals, Welch's t on run values; intervals and p-values corrected for"
         f" {fmt.count(found.tests, 'test')} (Holm)"

@@ -15,6 +15,8 @@ def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     console.print(Text(printable(f"{found.there} (there) against {found.here} (here)"), "bold"))
     for notice in found.uncertain:
         console.print(Text(printable(notice.text), "yellow"), soft_wrap=True)
+    for text in filter(None, (found.differ, *found.answer)):
+        console.print(Text(printable(text)), soft_wrap=True)
     for what, texts in bundles.unlike(found):
         console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
     tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]

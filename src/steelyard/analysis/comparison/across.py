@@ -1,0 +1,158 @@
+"""What bundles say together: how many times one is another, where curves cross, whether a finding holds."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from steelyard import quantities as fmt
+from steelyard.analysis.judgement import Comparison, Estimate, Judgement, Metric
+from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import ALPHA
+from steelyard.study.workloads.workload import Workload
+
+FEWEST_PLATFORMS = 5
+"""For an interval over platforms: of fewer, the scatter between them is not known."""
+_OPTIONS_MAX = 4
+
+Row = tuple[Comparison, Estimate, Estimate]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two bundles. cores: of each, None: not known; work: what clients are called."""
+
+    here: str
+    there: str
+    cores: tuple[int | None, int | None]
+    work: Workload
+
+    def sentences(self, metric: Metric, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+        """One for each option. rows: by option, a load point each, comparison and levels here and there."""
+        for option, points in list(rows.items())[:_OPTIONS_MAX]:
+            of = f"{option}: " if len(rows) > 1 else ""
+            first, last = points[0], points[-1]
+            text = f"{of}{metric.title} of {self.there} is {_times(first[0])} times that of {self.here}"
+            if first is not last:
+                text += f" with {self._at(first)}, {_times(last[0])} times with {self._at(last)}"
+                text += self._beyond_cores(metric, points) + self._crossing(metric, points)
+            yield f"{text}."
+
+    def _at(self, row: Row) -> str:
+        return self.work.counted(row[0].clients or 1)
+
+    def _beyond_cores(self, metric: Metric, points: Sequence[Row]) -> str:
+        """How the ratio changes up to the number of cores of the one that is ahead, and beyond."""
+        ahead = (points[0][0].ratio > 1) == (metric.better == "higher")
+        cores = self.cores[ahead]
+        by_clients = {c.clients: c.ratio for c, _, _ in points}
+        if cores not in by_clients or cores in (points[0][0].clients, points[-1][0].clients):
+            return ""
+        start, middle, end = points[0][0].ratio, by_clients[cores], points[-1][0].ratio
+        name = (self.here, self.there)[ahead]
+        return (
+            f". The ratio changes by {fmt.change(middle / start)} up to {cores}, the cores of {name},"
+            f" and by {fmt.change(end / middle)} beyond"
+        )
+
+    def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:
+        """How many clients the slower needs to reach the faster with the fewest, by interpolation."""
+        if metric.better != "higher":
+            return ""
+        ahead = points[0][0].ratio > 1
+        slow = [(c.clients or 1, here if ahead else there) for c, here, there in points]
+        _, here, there = points[0]
+        target = there if ahead else here
+        names = (self.here, self.there) if ahead else (self.there, self.here)
+        at = _reaches([(n, e.value) for n, e in slow], target.value)
+        goal = f"{names[1]} with {self._at(points[0])}"
+        if at is None:
+            return f". {names[0]} does not reach {goal}, up to {slow[-1][0]}"
+        needs = f". {names[0]} needs {fmt.significant(at)} {self.work.points_are} to reach {goal}"
+        if any(fmt.no_interval(e.low, e.high) for e in (target, *(e for _, e in slow))):
+            below, above = next((a, b) for a, b in pairwise([n for n, _ in slow]) if a <= at <= b)
+            return f"{needs} (interpolated between {below} and {above})"
+        ends = (
+            _reaches([(n, e.high) for n, e in slow], target.low),
+            _reaches([(n, e.low) for n, e in slow], target.high),
+        )
+        low, high = (fmt.significant(end) if end else "beyond" for end in ends)
+        return f"{needs} [{low} to {high}]"
+
+
+def _times(found: Comparison) -> str:
+    return fmt.ratio(found.ratio, found.low, found.high).removesuffix(" [no interval]")
+
+
+def _reaches(points: Sequence[tuple[int, float]], target: float) -> float | None:
+    """Where a line through the points first reaches the target; None where it never does."""
+    if points[0][1] >= target:
+        return float(points[0][0])
+    for (a, below), (b, above) in pairwise(points):
+        if below < target <= above:
+            return a + (b - a) * (target - below) / (above - below)
+    return None
+
+
+def holds(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> Iterator[str]:
+    """Whether each option's effect is the same in all bundles, which are platforms of one study.
+
+    unlike: in what else than their platform they differ: then no such question is answered.
+    """
+    first = next(iter(judged.values()))
+    others = [option for option in first.options if option != first.baseline]
+    if unlike and others:
+        more = "; ".join(unlike[:3])
+        yield f"Whether a finding holds on all of them cannot be told: they also differ in {more}."
+        return
+    roles = first.headlines
+    for metric in dict.fromkeys(filter(None, (roles.foremost, roles.cpu))):
+        for option in others:
+            found = [
+                c
+                for judgement in judged.values()
+                for c in judgement.comparisons
+                if c.metric == metric.name and c.option == option and c.clients is None
+            ]
+            if len(found) == len(judged) and metric.better != "neither":
+                yield _holds(metric, option, first.baseline, found)
+
+
+def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Comparison]) -> str:
+    signs = [c.ratio > 1 for c in found]
+    upward = 2 * sum(signs) >= len(signs)
+    proven = [c for c in found if c.outcome in ("better", "worse") and (c.ratio > 1) == upward]
+    same, of = sum(sign == upward for sign in signs), len(found)
+    ratios = [c.ratio for c in found]
+    span = fmt.span_of(ratios, fmt.significant)
+    text = f"{metric.full_title.capitalize()} of {option} is {span} times that of {baseline}"
+    more = "higher" if upward else "lower"
+    told = f"{more} on {same} of {of} platforms, proven on {len(proven)}"
+    if all(c.blocks == 1 for c in found):
+        told = f"{more} on {same} of {of} platforms, one run each"
+    if of >= FEWEST_PLATFORMS and all(not fmt.no_interval(c.low, c.high) for c in found):
+        mean, low, high, share = _random_effects(found)
+        told += f"; over platforms {fmt.ratio(mean, low, high)}, I² {fmt.percent(share)}"
+    return f"{text}: {told}."
+
+
+def _random_effects(found: Sequence[Comparison]) -> tuple[float, float, float, float]:
+    """Ratio over platforms with its 95 % interval, and the share of scatter that is between platforms (I²).
+
+    DerSimonian and Laird (1986), interval of Hartung and Knapp (2001), never narrower than without it.
+    """
+    y, low, high = (np.log([getattr(c, end) for c in found]) for end in ("ratio", "low", "high"))
+    t = np.array([distributions.t_critical(max(1, c.blocks - 1), ALPHA) for c in found])
+    variance = np.maximum((high - low) / (2 * t), 1e-9) ** 2
+    weight, free = 1 / variance, len(found) - 1
+    fixed = float(np.average(y, weights=weight))
+    q = float(np.sum(weight * (y - fixed) ** 2))
+    between = max(0.0, (q - free) / float(weight.sum() - (weight**2).sum() / weight.sum()))
+    weight = 1 / (variance + between)
+    mean = float(np.average(y, weights=weight))
+    scatter = max(1.0, float(np.sum(weight * (y - mean) ** 2)) / free)
+    half = distributions.t_critical(free, ALPHA) * math.sqrt(scatter / float(weight.sum()))
+    share = max(0.0, (q - free) / q) if q else 0.0
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half), share
