@@ -1,6 +1,5 @@
 """The page of `steelyard compare`: one file, no network, the look of a report."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.bundles import BundleComparison
-from steelyard.analysis.judgement import Judgement, Metric
+from steelyard.analysis.bundles import BundleComparison, bundle_name
+from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.about import About, FactorFacts
-from steelyard.report.charts.figure import uniquely_named
+from steelyard.report.charts.figure import Figure, Panel, slug, uniquely_named
 from steelyard.report.charts.gauges import CPU, MEMORY, RECORDED
 from steelyard.report.charts.latches import latches
+from steelyard.report.charts.marks import quantitative, scaled
 from steelyard.report.charts.quantiles import latency
 from steelyard.report.charts.scaling import scaling
+from steelyard.report.charts.shapes import lines
 from steelyard.report.charts.timeline import since_start
 from steelyard.report.page.html import page
 from steelyard.report.presented import Presented, present
@@ -27,22 +28,6 @@ from steelyard.report.tables import bundles
 
 # what bundles are compared by: work and its scaling, latches, latency, CPU, and the same over time
 _CHARTS = (scaling, latches, latency, since_start, CPU.figure, RECORDED.figure, MEMORY.figure)
-_WIDTH, _MARGIN = 180.0, 6.0
-# an end of an interval farther away is cut off at the edge of the picture
-_FARTHEST = 20.0
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A ratio with its interval in px from the left; one: where the ratio 1 is.
-
-    low and high are that of the ratio where it has no interval.
-    """
-
-    low: float
-    ratio: float
-    high: float
-    one: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +51,7 @@ def render(found: Sequence[BundleComparison], platforms: Sequence[str], together
     presented = as_one(together)
     # what the pictures mean is in each bundle's own report
     figures = [replace(figure, notes=()) for chart in _CHARTS if (figure := chart(presented))]
+    figures += [against(one, presented) for one in found]
     return page(
         "comparison.html.j2",
         f"{fmt.listed([one.there for one in found])} against {found[0].here}",
@@ -75,10 +61,9 @@ def render(found: Sequence[BundleComparison], platforms: Sequence[str], together
         when=together.about.when,
         figures=drawn,
         sentences=[*platforms, *(text for one in found for text in one.answer)] or ["No metric is in both."],
-        parts=[(one, counted(one), _tables(one), bundles.footnote(one), _counted(one)) for one in found],
+        found=found,
         work="different" if any(one.unlike_work for one in found) else "the same",
         unlike=bundles.unlike,
-        width=_WIDTH,
     )
 
 
@@ -124,30 +109,49 @@ def counted(found: BundleComparison) -> str:
     return fmt.listed(parts) if parts else "no option and load point in both"
 
 
-def bars(table: Table) -> list[Bar]:
-    """One per row, on a logarithmic axis that all of them share."""
-    items = table.values("comparison")
-    near = [(item.ratio / _FARTHEST, item.ratio * _FARTHEST) for item in items]
-    ends = [
-        (item.ratio,) * 3
-        if fmt.no_interval(item.low, item.high)
-        else (max(item.low, below), item.ratio, min(item.high, above))
-        for item, (below, above) in zip(items, near, strict=True)
-    ]
-    margin = max((item.margin for item in items), default=0.0)
-    every = [end for bar in ends for end in bar] + [1 - 2 * margin, 1 + 2 * margin]
-    low, high = math.log(min(every)), math.log(max(every))
-
-    def at(ratio: float) -> float:
-        return round(_MARGIN + (math.log(ratio) - low) / (high - low or 1.0) * (_WIDTH - 2 * _MARGIN), 1)
-
-    return [Bar(at(left), at(ratio), at(right), at(1.0)) for left, ratio, right in ends]
-
-
-def _tables(found: BundleComparison) -> list[tuple[Metric, str, Table, list[Bar]]]:
+def against(found: BundleComparison, presented: Presented) -> Figure:
+    """Ratios by load point, a panel for each metric; the tables of all."""
+    name = bundle_name(found.there)
+    panels: list[Panel] = []
     tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
-    return [(metric, heading(metric), table, bars(table)) for metric, table in tables]
+    for metric, table in tables:
+        rows = [{**row, "option": label_of(presented, name, row["option"])} for row in table.data]
+        x = quantitative(
+            "clients",
+            found.points_are,
+            scale={"nice": False, "zero": False},
+            axis={"format": "d", "tickMinStep": 1},
+        )
+        y = scaled(rows, "ratio", None, 1.0, ratios=True)
+        picture = lines(
+            replace(table, data=rows),
+            x,
+            y,
+            ("option", "clients", "ratio"),
+            height=200,
+            size=60,
+            look={"detail": {"field": "option"}},
+            palette=presented.palette,
+        )
+        panels.append(Panel(slug(f"{name}-{metric.name}"), heading(metric), picture))
+    every = [*((heading(metric), table) for metric, table in tables)]
+    every += [(heading(metric), bundles.counted(found, metric)) for metric in found.counted]
+    (first, table), *others = every or [("", Table((), ()))]
+    return Figure(
+        slug(name),
+        f"{found.there} against {found.here}",
+        f"{counted(found)}; {bundles.footnote(found)}",
+        tuple(panels),
+        table,
+        layout="grid",
+        key="line",
+        open=True,
+        numbers=first,
+        folded=tuple(others),
+    )
 
 
-def _counted(found: BundleComparison) -> list[tuple[str, Table]]:
-    return [(heading(metric), bundles.counted(found, metric)) for metric in found.counted]
+def label_of(presented: Presented, bundle: str, option: str) -> str:
+    """The name that an option of a bundle has in all pictures."""
+    at = {"bundle": bundle, "option": option}
+    return next((label for label, levels in presented.about.option_levels.items() if levels == at), option)
