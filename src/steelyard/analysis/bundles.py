@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.comparison.across import Pair
+from steelyard.analysis.comparison.across import Pair, short_names
 from steelyard.analysis.comparison.block_table import estimates, points_of, values_of
 from steelyard.analysis.comparison.notices import error_rates
 from steelyard.analysis.comparison.unlike import (
@@ -24,19 +24,19 @@ from steelyard.analysis.comparison.unlike import (
     Named,
     differences,
     unlike_facts,
+    unlike_machines,
     unlike_plans,
     unlike_work,
 )
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Estimate, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, compute_run_metrics, foremost
 from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import ALPHA, Floats
+from steelyard.analysis.statistics.distributions import ALPHA, Floats, Welch, welch
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
 
-_ROUNDING = 1e-12
 _ROWS = """
     select option, statement, avg(each), list(each) from (
         select option, statement, rows / (execution * clients) as each from marks join runs using (run)
@@ -57,7 +57,8 @@ class BundleComparison:
     uncertain: notices that stand before the result.
     unlike_work: in what the work differs, where it was compared nevertheless. counted: metrics without a
     test, which explain the others; counted_here, counted_there: the option's level of each, as above.
-    differ: by what the machines and the days differ; answer: a sentence per option on the foremost metric.
+    short: the names here and there in sentences; differ: by what the machines and the days differ;
+    answer: a sentence per option on the foremost metric.
     """
 
     here: str
@@ -75,6 +76,7 @@ class BundleComparison:
     counted: tuple[Metric, ...]
     counted_here: tuple[Estimate, ...]
     counted_there: tuple[Estimate, ...]
+    short: tuple[str, str] = ("", "")
     differ: str = ""
     answer: tuple[str, ...] = ()
 
@@ -110,46 +112,11 @@ class _Side:
 
 
 @dataclass(frozen=True)
-class _Welch:
-    """Difference of two means, its standard error and degrees of freedom. runs: of the side with fewer.
-
-    One run has a difference, of unknown error: it is infinite.
-    """
-
-    difference: float
-    error: float
-    degrees_of_freedom: float
-    p_value: float
-    runs: int
-
-    def half_width(self, alpha: float) -> float:
-        """Of the interval at level 1 - alpha."""
-        return self.error * distributions.t_critical(self.degrees_of_freedom, alpha)
-
-
-def _welch(here: Floats, there: Floats) -> _Welch | None:
-    """There minus here; None where one side has no value."""
-    runs = min(len(here), len(there))
-    if not runs:
-        return None
-    difference = float(there.mean() - here.mean())
-    if runs < 2:
-        return _Welch(difference, math.inf, 0.0, 1.0, runs)
-    a, b = float(here.var(ddof=1)) / len(here), float(there.var(ddof=1)) / len(there)
-    error = math.sqrt(a + b)
-    if error == 0:
-        # exact values: what differs beyond rounding differs for certain
-        return _Welch(difference, 0.0, 1.0, 0.0 if abs(difference) > _ROUNDING else 1.0, runs)
-    df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
-    return _Welch(difference, error, df, float(distributions.t_two_sided(difference / error, df)), runs)
-
-
-@dataclass(frozen=True)
 class _Test:
     metric: Metric
     here: Estimate
     there: Estimate
-    found: _Welch
+    found: Welch
     gains: bool  # whether more throughput or less cost is one: not where transactions failed
 
 
@@ -161,6 +128,7 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
     adjusted, levels = distributions.holm(p_values), distributions.holm_levels(p_values, ALPHA)
     corrected = zip(adjusted.tolist(), levels.tolist(), strict=True)
     study = here.evidence.study
+    names = short_names([of_here[0], *(name for name, _, _ in others)])
     explained = [list(_counted(here, there)) for there in sides]
     return [
         BundleComparison(
@@ -183,27 +151,15 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),
-            differ=_differ(here, there),
-            answer=tuple(_answer(here, there, mine)),
+            short=(names[here.name], names[there.name]),
+            differ=unlike_machines(of_here, other),
+            answer=tuple(_answer(here, there, mine, (names[here.name], names[there.name]))),
         )
         for other, there, mine, counted in zip(others, sides, tests, explained, strict=True)
     ]
 
 
-def bundle_name(path: str) -> str:
-    """A bundle's name in a sentence."""
-    return path.rstrip("/").rpartition("/")[2].removesuffix(".bundle")
-
-
-def _differ(here: _Side, there: _Side) -> str:
-    """`These differ in 3 things: CPU model, CPUs usable, date.`"""
-    facts = [fact for fact, _, _ in unlike_facts(here.environment, there.environment)]
-    days = "select distinct started_at[:10] as day from runs order by day"
-    facts += ["date"] * (here.evidence.rows(days) != there.evidence.rows(days))
-    return f"They differ in {count(len(facts), 'thing')}: {listed(facts)}." if facts else ""
-
-
-def _answer(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[str]:
+def _answer(here: _Side, there: _Side, tests: Sequence[_Test], names: tuple[str, str]) -> Iterator[str]:
     study = here.evidence.study
     metric = foremost(study, here.run_metrics)
     rows = grouped(
@@ -212,8 +168,7 @@ def _answer(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[str]:
         if test.metric == metric
     )
     cores = here.evidence.topology.cores, there.evidence.topology.cores
-    pair = Pair(bundle_name(here.name), bundle_name(there.name), cores, study.workload)
-    return pair.sentences(metric, rows)
+    return Pair(*names, cores, study.workload).sentences(metric, rows)
 
 
 def _both(here: _Side, there: _Side, metric: Metric) -> Iterator[list[tuple[Estimate, Floats]]]:
@@ -242,7 +197,7 @@ def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
         if there.run_metrics.metric(metric.name) is None:
             continue
         for (mine, values), (theirs, others) in _both(here, there, metric):
-            if found := _welch(_logs(values), _logs(others)):
+            if found := welch(_logs(values), _logs(others)):
                 gains = metric.better != "neither" and not no_gain & {metric.name, mine.option}
                 yield _Test(metric, mine, theirs, found, gains)
 
@@ -313,7 +268,7 @@ def _other_rows(here: _Side, there: _Side) -> Iterator[Notice]:
     theirs = {(option, name): values for option, name, *values in there.evidence.rows(_ROWS)}
     for option, name, mean, rows in here.evidence.rows(_ROWS):
         other, more = theirs.get((option, name), (mean, rows))
-        found = _welch(np.array(rows), np.array(more))
+        found = welch(np.array(rows), np.array(more))
         certain = found is not None and found.p_value * len(theirs) < _CERTAIN
         if certain and abs(other - mean) > _LEAST * max(mean, other) and name not in meant:
             text = f"not the same work: {name} returns {significant(other)} rows per execution there"

@@ -31,56 +31,20 @@ def command(
     """
     from rich.console import Console
 
-    from steelyard.analysis.bundles import BundleComparison, bundle_name, compare_bundles
-    from steelyard.analysis.comparison.across import holds
-    from steelyard.analysis.comparison.block_table import estimated_runs
-    from steelyard.analysis.comparison.unlike import paired, refuse_without_pairs, unlike_work
-    from steelyard.analysis.judge import judge
-    from steelyard.bundle.reader import Bundle
-    from steelyard.bundle.series.read import read_series
-    from steelyard.errors import InputError, shown
     from steelyard.printable import printable
-    from steelyard.recordings.importing import bundle_of
-    from steelyard.report.about.provenance import about_bundle
-    from steelyard.report.page.comparison import Together, write_comparison
     from steelyard.report.terminal.bundles import print_bundle_comparison
+    from steelyard.workflow.compare import compare
 
-    places = [bundle_of(path) for path in (here, *there)]
-    if len({path.resolve() for path in places}) <= len(there):
-        raise InputError("a bundle is named twice: name another one to compare it with")
-    bundles_of = [Bundle(path) for path in places]
-    named = [(str(bundle.path), bundle.evidence(), bundle.environment) for bundle in bundles_of]
     theirs = {label: own for label, _, own in (name.rpartition("=") for name in names)}
     if len(theirs) < len(names):
         raise click.UsageError("--as: an option there is named twice")
-    named = paired(named, theirs)
-    for other in named[1:]:
-        if (unlike := list(unlike_work(named[0], other))) and not force:
-            raise InputError(
-                f"{named[0][0]} and {other[0]} have different work: {'; '.join(unlike)}",
-                "--force compares them anyway",
-            )
-    if len({bundle.head["id"] for bundle in bundles_of}) <= len(there) and not force:
-        raise InputError("two of them are copies of one bundle", "--force compares them anyway")
-    found = compare_bundles(named[0], named[1:])
-    for other, comparison in zip(named[1:], found, strict=True):
-        refuse_without_pairs(named[0], other, bool(comparison.comparisons or comparison.counted))
-    judged = {bundle_name(name): judge(evidence) for name, evidence, _ in named}
-    platforms = list(holds(judged, list(dict.fromkeys(text for one in found for text in one.differences))))
+    compared = compare((here, *there), theirs, force)
     if html is not None:
-        series = [read_series(b, estimated_runs(e)) for b, (_, e, _) in zip(bundles_of, named, strict=True)]
-        together = Together(judged, series, about_bundle(bundles_of[0], shown(html)))
-        try:
-            write_comparison(html, found, platforms, together)
-        except OSError as error:
-            raise InputError(f"{html}: cannot be written: {error.strerror}") from None
+        compared.write(html)
     if as_json:
-        from pydantic import TypeAdapter
-
-        # an interval without an end is null: JSON has no infinity
-        click.echo(TypeAdapter(list[BundleComparison]).dump_json(found, indent=2))
+        click.echo(compared.as_json())
         return
-    for sentence in platforms:
+    for sentence in compared.platforms:
         click.echo(printable(sentence))
-    for comparison in found:
+    for comparison in compared.found:
         print_bundle_comparison(comparison, Console())

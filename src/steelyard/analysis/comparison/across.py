@@ -20,6 +20,12 @@ _OPTIONS_MAX = 4
 Row = tuple[Comparison, Estimate, Estimate]
 
 
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    """What sentences call each bundle: the name of its folder where no other has the same."""
+    short = {path: path.rstrip("/").rpartition("/")[2].removesuffix(".bundle") for path in paths}
+    return short if len({*short.values()}) == len(short) else {path: path for path in paths}
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two bundles. cores: of each, None: not known; work: what clients are called."""

@@ -10,6 +10,7 @@ from steelyard.analysis.judgement import Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.evidence.queries import renamed
 from steelyard.errors import InputError
+from steelyard.quantities import count, listed
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.study.workloads.published import Answered
@@ -64,6 +65,14 @@ def unlike_facts(
         if (part, key) not in compared
         and (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
     ]
+
+
+def unlike_machines(of_here: Named, of_there: Named) -> str:
+    """`They differ in 3 things: CPU model, CPUs usable and date.`"""
+    facts = [fact for fact, _, _ in unlike_facts(of_here[2], of_there[2])]
+    days = "select distinct started_at[:10] as day from runs order by day"
+    facts += ["date"] * (of_here[1].rows(days) != of_there[1].rows(days))
+    return f"They differ in {count(len(facts), 'thing')}: {listed(facts)}." if facts else ""
 
 
 def unlike_work(of_here: Named, of_there: Named) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_ROUNDING = 1e-12
 ALPHA = 0.05  # 1 - confidence, but where a study stops by itself
 
 
@@ -95,3 +97,38 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
         return np.minimum(np.minimum.accumulate(each[::-1])[::-1], 1.0)
 
     return _in_steps(p_values, adjusted)
+
+
+@dataclass(frozen=True)
+class Welch:
+    """Difference of two means, its standard error and degrees of freedom. runs: of the side with fewer.
+
+    One run has a difference, of unknown error: it is infinite.
+    """
+
+    difference: float
+    error: float
+    degrees_of_freedom: float
+    p_value: float
+    runs: int
+
+    def half_width(self, alpha: float) -> float:
+        """Of the interval at level 1 - alpha."""
+        return self.error * t_critical(self.degrees_of_freedom, alpha)
+
+
+def welch(here: Floats, there: Floats) -> Welch | None:
+    """There minus here; None where one side has no value."""
+    runs = min(len(here), len(there))
+    if not runs:
+        return None
+    difference = float(there.mean() - here.mean())
+    if runs < 2:
+        return Welch(difference, math.inf, 0.0, 1.0, runs)
+    a, b = float(here.var(ddof=1)) / len(here), float(there.var(ddof=1)) / len(there)
+    error = math.sqrt(a + b)
+    if error == 0:
+        # exact values: what differs beyond rounding differs for certain
+        return Welch(difference, 0.0, 1.0, 0.0 if abs(difference) > _ROUNDING else 1.0, runs)
+    df = (a + b) ** 2 / (a**2 / (len(here) - 1) + b**2 / (len(there) - 1))
+    return Welch(difference, error, df, float(t_two_sided(difference / error, df)), runs)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import quantities as fmt
-from steelyard.analysis.bundles import BundleComparison, bundle_name
+from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
 from steelyard.bundle.storage.files import write_whole
@@ -111,7 +111,7 @@ def counted(found: BundleComparison) -> str:
 
 def against(found: BundleComparison, presented: Presented) -> Figure:
     """Ratios by load point, a panel for each metric; the tables of all."""
-    name = bundle_name(found.there)
+    name = found.short[1]
     panels: list[Panel] = []
     tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
     for metric, table in tables:

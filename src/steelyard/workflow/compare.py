@@ -1,0 +1,69 @@
+"""Compares bundles, and recordings by their names: what may be compared, the answer, the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from steelyard.analysis.bundles import BundleComparison, compare_bundles
+from steelyard.analysis.comparison.across import holds, short_names
+from steelyard.analysis.comparison.block_table import estimated_runs
+from steelyard.analysis.comparison.unlike import Named, paired, refuse_without_pairs, unlike_work
+from steelyard.analysis.judge import judge
+from steelyard.analysis.judgement import Judgement
+from steelyard.bundle.reader import Bundle
+from steelyard.bundle.series.read import read_series
+from steelyard.errors import InputError, shown
+from steelyard.recordings.importing import bundle_of
+from steelyard.report.about.provenance import about_bundle
+from steelyard.report.page.comparison import Together, write_comparison
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Each other bundle against the first. platforms: whether findings hold on all; judged: by short name."""
+
+    found: Sequence[BundleComparison]
+    platforms: Sequence[str]
+    judged: Mapping[str, Judgement]
+    bundles: Sequence[Bundle]
+    named: Sequence[Named]
+
+    def as_json(self) -> bytes:
+        """The comparisons; an interval without an end is null, since JSON has no infinity."""
+        return TypeAdapter(list[BundleComparison]).dump_json(list(self.found), indent=2)
+
+    def write(self, html: Path) -> None:
+        """Writes the page. Raises InputError."""
+        pairs = zip(self.bundles, self.named, strict=True)
+        series = [read_series(bundle, estimated_runs(evidence)) for bundle, (_, evidence, _) in pairs]
+        together = Together(self.judged, series, about_bundle(self.bundles[0], shown(html)))
+        try:
+            write_comparison(html, self.found, self.platforms, together)
+        except OSError as error:
+            raise InputError(f"{html}: cannot be written: {error.strerror}") from None
+
+
+def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Compared:
+    """theirs: own option by the option there. force: also copies, and other work. Raises InputError."""
+    places = [bundle_of(path) for path in paths]
+    if len({path.resolve() for path in places}) < len(places):
+        raise InputError("a bundle is named twice: name another one to compare it with")
+    bundles = [Bundle(path) for path in places]
+    named = paired([(str(b.path), b.evidence(), b.environment) for b in bundles], theirs)
+    for other in named[1:]:
+        if (unlike := list(unlike_work(named[0], other))) and not force:
+            raise InputError(
+                f"{named[0][0]} and {other[0]} have different work: {'; '.join(unlike)}",
+                "--force compares them anyway",
+            )
+    if len({bundle.head["id"] for bundle in bundles}) < len(bundles) and not force:
+        raise InputError("two of them are copies of one bundle", "--force compares them anyway")
+    found = compare_bundles(named[0], named[1:])
+    for other, comparison in zip(named[1:], found, strict=True):
+        refuse_without_pairs(named[0], other, bool(comparison.comparisons or comparison.counted))
+    names = short_names([name for name, _, _ in named])
+    judged = {names[name]: judge(evidence) for name, evidence, _ in named}
+    beyond = dict.fromkeys(text for one in found for text in one.differences)
+    return Compared(found, list(holds(judged, list(beyond))), judged, bundles, named)
