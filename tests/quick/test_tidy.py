@@ -149,7 +149,7 @@ ROOMS = {
     "workflow": """
         complaint exit_codes measured_bursts prepare
         runs
-        measure resolution show
+        compare measure resolution show
         session
     """,
 }
