@@ -130,10 +130,9 @@ ROOMS = {
     """,
     "recordings": """
         cells clocks limits model samples
-        packed
         source
         report schedule
-        captures columns events lines tables
+        columns events lines tables
         formats
         filing merge notices registry
         runs table_files tables_of_run

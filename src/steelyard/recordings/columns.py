@@ -161,7 +161,7 @@ class _Readings:
             self.day_s = day.toordinal() * DAY_S
         else:
             text = f"the date {banner[3]} is no day, or one of two: times are those of an unknown day"
-            self.report.notices.append(("date-unknown", text))
+            self.report.notice("date-unknown", text)
 
     def at_s(self, heading: Heading | None, day: date | None, second: float | None) -> float | None:
         """The time of a line. Times of the day go on over midnight, in each section by itself."""
@@ -180,7 +180,7 @@ class _Readings:
         if 0 < self.rows < self.tool.page and self.since_boot and not heading.named:
             self.again = True
             text = f"{self.tool.tool} began again: its first reading counts since the boot, and is left out"
-            self.report.notices.append(("since-boot", text))
+            self.report.notice("since-boot", text)
         self.rows = 0
         if (heading, "") in self.seen:
             self.next(None)
@@ -237,7 +237,7 @@ class _Readings:
             return True
         if self.first:
             text = f"the first reading of {self.tool.tool} counts since the boot: left out"
-            self.report.notices.append(("since-boot", text))
+            self.report.notice("since-boot", text)
             self.before_s, self.first, self.left_out = self.first[0][0], [], 1
         for row in rows:
             self.keep(*row)
@@ -263,7 +263,7 @@ class _Readings:
         """The report with its time and the CPU's use."""
         report, tool = self.report, self.tool.tool
         if self.first:
-            report.notices.append(("since-boot", f"the only reading of {tool} counts since the boot"))
+            report.notice("since-boot", f"the only reading of {tool} counts since the boot")
             for row in self.first:
                 self.keep(*row)
         if self.origin_s is not None and self.origin_s >= DAY_S:
@@ -273,12 +273,12 @@ class _Readings:
         if self.timed:
             report.seconds = self.last_s or None
         elif self.timed is not None:
-            report.notices.append(("interval-unknown", f"{tool} tells no times: its readings are numbered"))
+            report.notice("interval-unknown", f"{tool} tells no times: its readings are numbered")
         for figure, busy in self.busy.items():
             report.figure(figure, busy.value, "%")
         if self.unequal:
             text = f"figures disagree: shares of {self.unequal:,} rows of {tool} do not add up to 100 %"
-            report.notices.append(("does-not-foot", text))
+            report.notice("does-not-foot", text)
         return report
 
 

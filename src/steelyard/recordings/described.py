@@ -116,7 +116,7 @@ def _run(tables: _Tables) -> PlacedRun:
     recording, label = tables.recording, tables.option.label
     points = _throughput(tables)
     first = next(iter(points.values()))
-    first.notices.append(("recording", f"a recording: {recording.source}"))
+    first.notice("recording", f"a recording: {recording.source}")
     if recording.latches and recording.latches.option == label:
         _latches(tables, recording.latches, points)
     if recording.probes and recording.probes.option == label:

@@ -15,9 +15,8 @@ from typing import Any
 
 import duckdb
 
-from steelyard.recordings.packed import is_cut_off, is_packed
 from steelyard.recordings.report import Report, Work
-from steelyard.recordings.source import Source, several_runs
+from steelyard.recordings.source import Source, is_cut_off, is_packed, several_runs
 
 Relation = Callable[[Path], str]
 _CLIENTS_MAX = 100_000
@@ -98,11 +97,9 @@ def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnecti
     numbers = dict(states.fetchall())
     for _ in range(numbers.get(None, 0)):
         source.skip(0, "a line with too few columns, or cells that are no numbers")
-    report.notices += [
-        (state, f"{numbers[state]:,} {text}, and are not counted")
-        for state, text in _LEFT_OUT.items()
-        if state in numbers
-    ]
+    for state, text in _LEFT_OUT.items():
+        if state in numbers:
+            report.notice(state, f"{numbers[state]:,} {text}, and are not counted")
     known = "from counted where of_second and state <> 'sum'"
     ((first_us, last_us),) = connection.execute(f"select min(first_us), max(last_us) {known}").fetchall()
     if first_us is None:

@@ -99,12 +99,7 @@ def known(*begins: str) -> Rule:
 
 def left_out(pattern: str, why: str) -> Rule:
     """Lines whose figures are not kept, which a notice says."""
-
-    def act(now: Now, found: Found) -> None:
-        if (notice := ("left-out", why)) not in now.report.notices:
-            now.report.notices.append(notice)
-
-    return rule(pattern, act)
+    return rule(pattern, lambda now, found: now.report.notice("left-out", why))
 
 
 def reading(pattern: str, entity: str, once: str = "") -> Rule:
@@ -173,7 +168,7 @@ def worked(now: Now) -> None:
             report.foot_clients()
     elif rates := report.samples.values_of("tps"):
         text = "intermediate results without a summary: no count"
-        report.notices.append(("summary-missing", text))
+        report.notice("summary-missing", text)
         report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher", "time")
         report.seconds = numbers["until"] or None
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
@@ -105,12 +106,12 @@ def _figures(reports: Sequence[Report], into: Report) -> Iterable[Figure]:
     for name, several in found.items():
         figure = several[0][1]
         values = [f.value for _, f in several]
-        by_work = [r.work.transactions if r.work else 0 for r, _ in several]
-        weights = by_work if figure.pools == "work" else [r.seconds or 1.0 for r, _ in several]
-        if figure.pools in ("max", "min"):
+        weights = [r.seconds or 1.0 for r, _ in several]
+        if figure.pools == "work":
+            weights = [r.work.transactions if r.work else 0 for r, _ in several]
+        if figure.pools == "no" or not sum(weights):
+            into.notice("not-pooled", f"{name} of several intervals cannot be pooled: left out")
+        elif figure.pools in ("max", "min"):
             yield replace(figure, value=max(values) if figure.pools == "max" else min(values))
-        elif figure.pools == "no" or not sum(weights):
-            into.notices.append(("not-pooled", f"{name} of several intervals cannot be pooled: left out"))
         else:
-            mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-            yield replace(figure, value=mean)
+            yield replace(figure, value=fmean(values, weights))

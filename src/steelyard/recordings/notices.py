@@ -18,19 +18,19 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source
     """Adds notices on the whole recording to its runs. source: who measured it."""
     general = [*_modes(runs), *_order(runs)]
     for run in runs:
-        notices = run.reports[0].notices
+        report = run.reports[0]
         if text := _few(run, runs):
-            notices.append(("one-run", text))
+            report.notice("one-run", text)
         if run is runs[0]:
-            notices += [
-                ("not-understood", _not_understood(file, skipped)) for file, skipped in unread.items()
-            ]
-            notices += [
-                ("cut-off", text) for file, skipped in unread.items() if (text := cut_off(file, skipped))
-            ]
-        notices += general
+            for file, skipped in unread.items():
+                report.notice("not-understood", _not_understood(file, skipped))
+            for file, skipped in unread.items():
+                if text := cut_off(file, skipped):
+                    report.notice("cut-off", text)
+        for code, text in general:
+            report.notice(code, text)
         if source:
-            notices.append(("recording", f"a recording: {source}"))
+            report.notice("recording", f"a recording: {source}")
 
 
 def lines_of_import(
@@ -43,7 +43,7 @@ def lines_of_import(
     for run in runs:
         yield _shown(run)
     for report in (report for run in runs for report in run.reports):
-        for code, text in dict.fromkeys(report.notices):
+        for code, text in report.notices:
             if code in _SAID:
                 yield f"{printable(report.place)}: {printable(text)}"
     for file, skipped in unread.items():

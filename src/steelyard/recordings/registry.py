@@ -1,7 +1,7 @@
 """The formats: every module below `formats` that has a title, `sniff` and `read`."""
 
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -52,40 +52,34 @@ def reports_in(source: Source) -> list[Report]:
 
     Raises InputError for a file that is empty, of several tools, or of which nothing was understood.
     """
-    parts = source.sections()
-    names = [formats_of(part) for part in parts]
-    known = list(dict.fromkeys(name for found in names for name in found))
+    parts = [(part, formats_of(part)) for part in source.sections()]
+    known = list(dict.fromkeys(name for _, names in parts for name in names))
     hint = "one file per tool, or say which format it has in a schedule: steelyard import --example"
-    for own in names:
-        if len(own) > 1:
-            raise InputError(f"{source.path}: its beginning is that of {' and of '.join(own)}", hint)
+    for _, names in parts:
+        if len(names) > 1:
+            raise InputError(f"{source.path}: its beginning is that of {' and of '.join(names)}", hint)
     # sysstat begins each of its outputs with a banner
-    if len(known) > 1 and any(part.title for part in parts):
+    if len(known) > 1 and any(part.title for part, _ in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
-    found = [report for part, own in zip(parts, names, strict=True) for report in _reports(part, own)]
+    found = [report for part, names in parts for report in _read(part, *names)]
     found = [report for report in found if not report.work or report.work.transactions >= 0]
     if understood := [report for report in found if report.understood]:
         return understood
-    lines = source.skipped.lines
-    if not lines:
+    if not source.skipped.lines:
         raise InputError(f"{source.path}: holds nothing to read")
-    number, text = lines[0]
+    number, text = source.skipped.lines[0]
     raise InputError(
         f'{source.path}:{number}: nothing in this file was understood; the first line is "{text}"',
         "steelyard import --list shows the formats",
     )
 
 
-def _reports(part: Source, names: Sequence[str]) -> list[Report]:
-    if names:
-        return _read(part, names[0])
-    # of a whole file without a format the first lines are enough
-    for number, text in part.lines() if part.inner else enumerate(part.head().split("\n"), start=1):
-        part.skip(number, text)
-    return []
-
-
-def _read(part: Source, name: str) -> list[Report]:
+def _read(part: Source, name: str = "") -> list[Report]:
+    if not name:
+        # of a whole file without a format the first lines are enough
+        for number, text in part.lines() if part.inner else enumerate(part.head().split("\n"), start=1):
+            part.skip(number, text)
+        return []
     try:
         found = known_formats()[name].read(part)
     except RecursionError:

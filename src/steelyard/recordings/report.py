@@ -1,6 +1,6 @@
 """What a format reads from a file: reports, each of one interval of time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -114,7 +114,7 @@ class Report:
     def foot(self, said: str, stated: float, formed: float, slack: float) -> None:
         """Says that figures of a file disagree. slack: the largest difference, as a share, that is none."""
         if abs(stated - formed) > slack * max(abs(stated), abs(formed)):
-            self.notices.append(("does-not-foot", f"figures disagree: the file states {said}"))
+            self.notice("does-not-foot", f"figures disagree: the file states {said}")
             self.work = self.work and replace(self.work, foots=False)
 
     def foot_clients(self) -> None:
@@ -124,6 +124,11 @@ class Report:
             done, most_ms = self.work.transactions, clients * seconds * 1e3
             said = f"{done:,} of {mean_ms:g} ms by {clients} clients in {seconds:g} s"
             self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK)
+
+    def notice(self, code: str, text: str) -> None:
+        """Adds what a reader must know, once."""
+        if (code, text) not in self.notices:
+            self.notices.append((code, text))
 
     def row(self, table: str, **values: Any) -> None:
         """Adds a row of a table of the bundle. Raises InputError for more than memory holds."""
@@ -148,6 +153,36 @@ class Report:
             samples["functions not listed"] = rest
         for name, count in samples.items():
             self.stack(name if name == "USER" else f"{name}_[k]", count)
+
+    def differences(self, table: str, key: Sequence[str], counters: Sequence[str], source: str) -> None:
+        """Puts differences in place of rows that count since a start. key: columns that name a row; one that
+        comes again is of the next capture. What is neither named nor a counter is kept of one capture alone.
+        """
+        captures: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in self.rows.pop(table, []):
+            captures.setdefault(tuple(row[name] for name in key), []).append(row)
+        most = max(map(len, captures.values()), default=0)
+        if most == 1:
+            self.notice("counted-since-start", f"one capture of {source}: it counts since the start")
+        for names, rows in captures.items():
+            row, named = dict(zip(key, names, strict=True)), " ".join(filter(None, names))
+            counts = {name: [row[name] for row in rows if name in row] for name in counters}
+            if len(rows) < most:
+                text = f"{source}: {named} is not in all captures: its counts are left out"
+                self.notice("capture-missing", text)
+                continue
+            if any(values != sorted(values) for values in counts.values()):
+                text = f"{source}: the counts of {named} went back between two captures: left out"
+                self.notice("counter-reset", text)
+            elif most == 1:
+                row = rows[0]
+            else:
+                row |= {
+                    n: values[-1] - values[0]
+                    for n, values in counts.items()
+                    if {n} <= rows[0].keys() & rows[-1]
+                }
+            self.row(table, **row)
 
     def begin_earlier(self, interval_s: float) -> None:
         """For readings that stand for the interval before them: it begins so long before the first one."""

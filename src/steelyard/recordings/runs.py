@@ -26,7 +26,7 @@ from steelyard.recordings.source import Skipped, Source
 
 _SAY = "say which file belongs to which run in a schedule: steelyard import --example"
 # pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1
-_THREAD = re.compile(r"(.*\.\d+)\.\d+")
+_THREAD = re.compile(r"(\.\d+)\.\d+$")
 _SLACK_S = 1.0
 _TICK_S = 0.2
 
@@ -133,7 +133,7 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
         # no monitor of the other runs: its readings are not theirs
         line = report.place.rpartition(":")[2]
         text = f"the run from line {line} on has no count of its work: left out"
-        counted[0].notices.append(("run-cut-off", text))
+        counted[0].notice("run-cut-off", text)
     return runs
 
 
@@ -156,8 +156,7 @@ def _threads_joined(reports: Iterable[Report]) -> list[Report]:
     logs: dict[str, list[Report]] = {}
     for report in reports:
         if report.format == "drivers/pgbench_log":
-            thread = _THREAD.fullmatch(report.file)
-            logs.setdefault(thread[1] if thread else report.file, []).append(report)
+            logs.setdefault(_THREAD.sub(r"\1", report.file), []).append(report)
         else:
             found.append(report)
     return found + [merged(threads, side_by_side=True) for threads in logs.values()]
@@ -172,7 +171,7 @@ def _check_servers(reports: Sequence[Report]) -> None:
         )
     timed = sorted(
         (r for r in reports if r.server and r.began and r.ended),
-        key=lambda r: (r.format, r.began.replace(tzinfo=None) if r.began else datetime.min),
+        key=lambda r: (r.format, str(r.began)),
     )
     for a, b in itertools.pairwise(timed):
         _check_zones(a, b)
@@ -221,7 +220,7 @@ def _number(option: str, runs: list[PlacedRun]) -> None:
     """Blocks of an option: those of folders or a schedule, else the order of its runs. Raises InputError."""
     taken = [run.block for run in runs if run.block]
     if not taken and one_clock(runs):
-        runs.sort(key=lambda run: run.began or datetime.min)
+        runs.sort(key=lambda run: str(run.began))
     if len(set(taken)) < len(taken):
         raise InputError(f"option {option}: two runs of one block")
     free = (n for n in itertools.count(1) if n not in taken)

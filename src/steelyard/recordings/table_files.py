@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from steelyard.errors import InputError, nearest
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of
@@ -61,18 +63,18 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[Mapping[str
         raise InputError(f"{place}: a table of results ends in one of {', '.join(_READERS)}")
     if place.exists() and place.stat().st_size > _BYTES_MAX:
         raise InputError(f"{place}: larger than {_BYTES_MAX >> 30} GiB", "split the file")
-    said = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
-    wanted = list(dict.fromkeys(name for name in said if name))
-    relation = f"{reader}(?{', all_varchar = true, header = true, skip = 0' if reader == 'read_csv' else ''})"
+    named = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
+    wanted = list(dict.fromkeys(filter(None, named)))
+    said: dict[str, Any] = (
+        {"all_varchar": True, "header": True, "skiprows": 0} if reader == "read_csv" else {}
+    )
     with deadline.query(place) as connection:
-        cursor = connection.execute(f"from {relation} limit 0", [str(place)])
-        names = [column[0] for column in cursor.description or ()]
+        found = getattr(connection, reader)(str(place), **said)
         for column in wanted:
-            if column not in names:
-                raise InputError(f'{place}: no column "{column}"{nearest(column, names)}', _ROWS_HINT)
-        quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in wanted)
-        query = f"select {quoted} from {relation} limit {_ROWS_MAX + 1}"
-        rows = connection.execute(query, [str(place)]).fetchall()
+            if column not in found.columns:
+                raise InputError(f'{place}: no column "{column}"{nearest(column, found.columns)}', _ROWS_HINT)
+        columns = map(duckdb.ColumnExpression, wanted)
+        rows = found.select(*columns).limit(_ROWS_MAX + 1).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return [dict(zip(wanted, row, strict=True)) for row in rows]
@@ -111,7 +113,7 @@ def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) ->
         report.work = Work(round(value * report.seconds / (_PERIODS_S[period] if slash else 1)))
         if not table.seconds:
             text = f"only rates are known; counts are those of {_LENGTH_S:g} s"
-            report.notices.append(("rates-alone", text))
+            report.notice("rates-alone", text)
     # without any figure it is a run whose results were not published
     if not report.understood and any(row[metric.column] not in (None, "") for metric in table.metrics):
         raise ValueError("no number")

@@ -90,12 +90,14 @@ def rows_of(
             source.skip(line, text)
 
 
-def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:
-    columns = [name.lower() for name in _cells(next(lines)[1])]
+def _of_csv(lines: Iterable[Line]) -> Iterator[Row]:
+    columns: list[str] = []
     table = 0
     for line, text in lines:
         cells = _cells(text)
-        if [name.lower() for name in cells] == columns:
+        names = [name.lower() for name in cells]
+        columns = columns or names
+        if names == columns:
             table += 1
         elif text.strip():
             fits = len(cells) == len(columns)
@@ -209,4 +211,4 @@ class TextColumns:
                 source.skip_in_part(line, text)
         if names := ", ".join(sorted(self._texts.keys() - self._numbers)):
             text = f"{report.format}: columns of text are not kept: {names}"
-            report.notices.append(("columns-not-read", text))
+            report.notice("columns-not-read", text)

@@ -18,10 +18,9 @@ from layouts import LAYOUTS
 
 from steelyard.errors import InputError
 from steelyard.recordings.notices import cut_off
-from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import formats_of, known_formats, reports_in
 from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Source, zstd
 
 TEXTS = list(LAYOUTS)
 NAMES = [f"{i}-{name}" for i, name in enumerate(LAYOUTS.values())]

@@ -25,9 +25,8 @@ from steelyard.cli.commands import cli
 from steelyard.errors import InputError
 from steelyard.recordings.events import encoded
 from steelyard.recordings.importing import import_files
-from steelyard.recordings.packed import zstd
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.source import Source
+from steelyard.recordings.source import Source, zstd
 
 PGBENCH = layouts.PGBENCH
 

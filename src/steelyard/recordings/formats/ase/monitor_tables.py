@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.recordings.captures import differences
 from steelyard.recordings.cells import whole
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -81,10 +80,8 @@ def read(source: Source) -> list[Report]:
     take_each(source, rows_of(source, _DONE, _SPINLOCKS, _SPINLOCK), take)
     texts.close(source, report)
     if max(seen.values(), default=0) > 0:
-        report.notices.append(
-            ("interval-unknown", "monitor tables tell no times: their readings are numbered")
-        )
-    differences(report, "latches", ("latch",), ("gets", "misses"), "monSpinlockActivity")
+        report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
+    report.differences("latches", ("latch",), ("gets", "misses"), "monSpinlockActivity")
     return [report]
 
 

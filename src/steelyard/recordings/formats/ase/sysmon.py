@@ -233,7 +233,7 @@ def _close(now: Now) -> None:
     for name, values in list(busy.items())[:_ENGINES_MAX]:
         report.figure(name, sum(values) / len(values), "%")
     if report.seconds is None:
-        report.notices.append(("interval-unknown", "the report gives no Sample Interval: no rates"))
+        report.notice("interval-unknown", "the report gives no Sample Interval: no rates")
 
 
 read = Lines(

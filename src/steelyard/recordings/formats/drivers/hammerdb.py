@@ -46,7 +46,7 @@ def worked(report: Report) -> None:
         return
     if report.seconds is None:
         text = "HammerDB's result gives no length of the run: counts are those of 60 s"
-        report.notices.append(("length-unknown", text))
+        report.notice("length-unknown", text)
         report.seconds = _MINUTE_S
     report.work = Work(round(tpm * report.seconds / _MINUTE_S), detail=1)
 

@@ -86,7 +86,7 @@ def _seventh(source: Source, report: Report) -> None:
             "the 7th column of the pgbench log is a lag or a number of retries: it is not read; a"
             ' schedule can say which: seventh = "lag"'
         )
-        report.notices.append(("column-not-read", text))
+        report.notice("column-not-read", text)
         return
     ((mean, largest),) = asked(source, _relation, _SEVENTH)
     if said == "retries":
@@ -141,18 +141,18 @@ def _close(now: Now) -> None:
         report.seconds = min(span_s, step * len(seconds)) if whole else span_s
         if report.seconds < span_s:
             text = f"intervals are missing: the file has {report.seconds:g} of {span_s:g} s"
-            report.notices.append(("intervals-missing", text))
+            report.notice("intervals-missing", text)
         each = tuple((int(s), int(n["done", s]), int(n["failed", s])) for s in seconds)
         report.work = Work(int(n["done"]), int(n["failed"]), each if step == 1 and whole else (), detail=2)
         if not whole:
             text = f"more than {_SECONDS_MAX:,} intervals: counts are of the whole run, not of its seconds"
-            report.notices.append(("seconds-not-kept", text))
+            report.notice("seconds-not-kept", text)
     else:
-        report.notices.append(("interval-unknown", "one interval alone: its length is not in the file"))
+        report.notice("interval-unknown", "one interval alone: its length is not in the file")
     if n["done"]:
         report.figure("latency_mean", n["us"] / n["done"] / 1e3, "ms", "lower", "work")
     if n["skipped"]:
-        report.notices.append(("skipped", f"{n['skipped']:,} transactions were skipped, and are not counted"))
+        report.notice("skipped", f"{n['skipped']:,} transactions were skipped, and are not counted")
 
 
 _INTERVALS = Lines((rule(rf"\s*{_INTERVAL.pattern}\s*", _interval),), _close)

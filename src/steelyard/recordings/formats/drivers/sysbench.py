@@ -77,7 +77,7 @@ def _over_checkpoints(report: Report, mean: float) -> None:
         for f in {f.name: f for f in report.figures}.values()
         if f.pools in formed
     ]
-    report.notices.append(("not-pooled", "percentiles of several checkpoints cannot be pooled: left out"))
+    report.notice("not-pooled", "percentiles of several checkpoints cannot be pooled: left out")
 
 
 def _close(now: Now) -> None:

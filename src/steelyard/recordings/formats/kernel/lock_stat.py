@@ -8,7 +8,6 @@ they waited for second. https://docs.kernel.org/locking/lockstat.html
 
 from typing import Any
 
-from steelyard.recordings.captures import differences
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, Now, has, rule
 
@@ -83,7 +82,7 @@ def _site(now: Now, found: Found) -> bool | None:
 
 def _warning(now: Now, found: Found) -> None:
     text = "lock_stat: all lock debugging disabled: its counts stopped"
-    now.report.notices.append(("source-warns", text))
+    now.report.notice("source-warns", text)
 
 
 sniff = has(r"lock_stat version 0\.[34]\b|class name    con-bounces")
@@ -95,5 +94,5 @@ read = Lines(
         rule(r"\s*(\S.*?)\s+(\d+)\s+\[<[0-9a-fx]+>\]\s+(\S+)\s*", _site),
         rule(r"\s*All lock debugging disabled\s*", _warning),
     ),
-    lambda now: differences(now.report, "locks", _KEY, _COUNTERS, "/proc/lock_stat"),
+    lambda now: now.report.differences("locks", _KEY, _COUNTERS, "/proc/lock_stat"),
 )

@@ -60,7 +60,7 @@ def _heading(now: Now, found: Found) -> None:
 
 
 def _warning(now: Now, found: Found) -> None:
-    now.report.notices.append(("source-warns", f"lockmeter warns: {found[0].strip()}"))
+    now.report.notice("source-warns", f"lockmeter warns: {found[0].strip()}")
 
 
 def _continue(now: Now, found: Found) -> None:

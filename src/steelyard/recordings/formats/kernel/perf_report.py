@@ -26,7 +26,7 @@ def _samples(now: Now, found: Found) -> None:
     now.words["event"] = event
     if now.report.facts.setdefault("event", event) != event:
         text = f"several events: the profile is of {now.report.facts['event']}, {event} is left out"
-        now.report.notices.append(("event-left-out", text))
+        now.report.notice("event-left-out", text)
     elif times > 1:
         now.numbers["most"] = now.numbers["total"] + times - 1
 
@@ -55,7 +55,7 @@ def _close(now: Now) -> None:
     if (most := now.numbers["most"]) and not now.numbers["counted"]:
         total = now.numbers["total"]
         text = f"perf cut the number of samples off: {total:,.0f} to {most:,.0f}; shares are exact"
-        now.report.notices.append(("samples-cut-off", text))
+        now.report.notice("samples-cut-off", text)
 
 
 sniff = has("^# Samples: ", r"#\s+(?:Children\s+Self|Overhead)\s")

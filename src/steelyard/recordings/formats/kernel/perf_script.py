@@ -51,7 +51,7 @@ def _close(now: Now) -> None:
         f"{count:,.0f} {name}" for name, count in n.items() if str(name).startswith("samples of ")
     ]:
         text = f"several events: the profile is of {report.facts['event']}; left out: {', '.join(left_out)}"
-        report.notices.append(("event-left-out", text))
+        report.notice("event-left-out", text)
     report.seconds = n["last"] - n["first"] or None
 
 

@@ -2,7 +2,6 @@
 
 import re
 
-from steelyard.recordings.captures import differences
 from steelyard.recordings.lines import Found, Lines, Now, rule
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -48,5 +47,5 @@ def read(source: Source) -> list[Report]:
             # functions without ticks are not printed
             for stack in dict.fromkeys(name for one in captures for name in one):
                 first.stack(stack, capture.get(stack, 0))
-        differences(first, "profile", ("role", "stack"), ("samples",), "the kernel's profile")
+        first.differences("profile", ("role", "stack"), ("samples",), "the kernel's profile")
     return [first]

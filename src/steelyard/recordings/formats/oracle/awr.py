@@ -74,7 +74,7 @@ def _report(source: Source, lines: list[Line], ruled: bool = True) -> Report:
     rows = list(ruled_rows(lines, other)) if ruled else []
     piped = list(_piped(sorted(other) if ruled else lines, source))
     if report.began is None:
-        report.notices.append(("interval-unknown", "the report gives no Begin Snap: its time is not known"))
+        report.notice("interval-unknown", "the report gives no Begin Snap: its time is not known")
     take_each(source, [*rows, *piped], lambda row: _take(report, latches, row.cells))
     for name, counts in latches.items():
         report.row("latches", latch=name, **counts)

@@ -6,7 +6,6 @@ back was reset in between, and the difference is not formed.
 
 import re
 
-from steelyard.recordings.captures import differences
 from steelyard.recordings.cells import number, slug
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -62,6 +61,6 @@ def read(source: Source) -> list[Report]:
 
     take_each(source, rows_of(source, _DONE), take)
     if max(captures.values(), default=0) > 0:
-        report.notices.append(("interval-unknown", "the views tell no times: their readings are numbered"))
-    differences(report, "latches", ("latch",), [to for to, _ in _LATCH.values()], "v$latch")
+        report.notice("interval-unknown", "the views tell no times: their readings are numbered")
+    report.differences("latches", ("latch",), [to for to, _ in _LATCH.values()], "v$latch")
     return [report]

@@ -33,7 +33,7 @@ def _total(now: Now, found: Found) -> None:
 
 def _close(now: Now) -> None:
     text = "prstat prints no times: its readings are numbered"
-    now.report.notices.append(("interval-unknown", text))
+    now.report.notice("interval-unknown", text)
 
 
 sniff = has(f"^{_HEADING}")

@@ -30,7 +30,7 @@ def read(source: Source) -> list[Report]:
             return False
         report = Report(source.place(row.line), clients=clients, seconds=_LENGTH_S)
         report.work = Work(round(per_s * _LENGTH_S))
-        report.notices.append(("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s"))
+        report.notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
         found.append((clients, report))
         return None
 
