@@ -90,14 +90,12 @@ def rows_of(
             source.skip(line, text)
 
 
-def _of_csv(lines: Iterable[Line]) -> Iterator[Row]:
-    columns: list[str] = []
+def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:
+    columns = [name.lower() for name in _cells(next(lines)[1])]
     table = 0
     for line, text in lines:
         cells = _cells(text)
-        names = [name.lower() for name in cells]
-        columns = columns or names
-        if names == columns:
+        if [name.lower() for name in cells] == columns:
             table += 1
         elif text.strip():
             fits = len(cells) == len(columns)
