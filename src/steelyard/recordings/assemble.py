@@ -80,12 +80,13 @@ def _add_means(runs: Sequence[PlacedRun]) -> None:
     if any(report.work or report.figures for report in reports):
         return
     means = [(report, report.samples.means()) for report in reports]
-    largest: dict[Series, float] = {}
-    for _, found in means:
-        for series, value in found.items():
-            largest[series] = max(value, largest.get(series, value))
-    kept = sorted(largest, key=lambda series: (not series[1].endswith("_percent"), -largest[series]))
-    for series in kept[:_FIGURES_MAX]:
+
+    def rank(series: Series) -> tuple[bool, float]:
+        largest = max(found[series] for _, found in means if series in found)
+        return not series[1].endswith("_percent"), -largest
+
+    known = dict.fromkeys(series for _, found in means for series in found)
+    for series in sorted(known, key=rank)[:_FIGURES_MAX]:
         name = slug(" ".join(series))
         unit = next((unit for end, unit in _UNITS.items() if series[1].endswith(end)), "")
         for report, found in means:

@@ -17,7 +17,7 @@ import tomli_w
 
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings.cells import exact
-from steelyard.recordings.model import LatchTable, ProbeTables, TableRecording
+from steelyard.recordings.model import ProbeTables, TableRecording
 from steelyard.recordings.report import PlacedRun, Report, Work
 from steelyard.recordings.tables_of_run import Recording, tables_of_runs
 from steelyard.study.load_study import plan_study
@@ -38,7 +38,7 @@ def recorded(recording: TableRecording, file: Path) -> Recording:
     alone = {"server": {"scope": "server", "levels": {code: version}}}
     text = tomli_w.dumps({"factors": alone, **recording.study})
     study, options = plan_study(text, f"{file}: study")
-    runs = [_run(_Tables(file.parent, recording, study, option)) for option in options]
+    runs = [_Tables(file.parent, recording, study, option).run() for option in options]
     server: dict[str, Any] = {"version": version, "origin": "recording", "set": {}}
     environment = {
         **recording.environment,
@@ -110,49 +110,41 @@ class _Tables:
             raise InputError(f"{row.place}: {clients} is not in study.plan.clients")
         return clients
 
+    def run(self) -> PlacedRun:
+        """The option's run: one load point per row of its throughput. Raises InputError."""
+        recording, label = self.recording, self.option.label
+        points = self._throughput()
+        first = next(iter(points.values()))
+        first.notice("recording", f"a recording: {recording.source}")
+        if recording.latches and recording.latches.option == label:
+            for row in self.rows(recording.latches.file):
+                counters = {name: int(row.number(name)) for name in _COUNTERS if name in row}
+                if "wait_time" in row:
+                    counters["wait_ns"] = round(row.number("wait_time") * _TO_NS[recording.latches.wait_unit])
+                points[self.clients(row)].row("latches", latch=recording.latches.latch, **counters)
+        if recording.probes and recording.probes.option == label:
+            probes(self, recording.probes, first)
+        return PlacedRun(label, 1, [[report] for report in points.values()])
 
-def _run(tables: _Tables) -> PlacedRun:
-    """One option's run: one load point per row of its throughput."""
-    recording, label = tables.recording, tables.option.label
-    points = _throughput(tables)
-    first = next(iter(points.values()))
-    first.notice("recording", f"a recording: {recording.source}")
-    if recording.latches and recording.latches.option == label:
-        _latches(tables, recording.latches, points)
-    if recording.probes and recording.probes.option == label:
-        probes(tables, recording.probes, first)
-    return PlacedRun(label, 1, [[report] for report in points.values()])
-
-
-def _throughput(tables: _Tables) -> dict[int, Report]:
-    """By number of clients, in the order of the study."""
-    found: dict[int, Report] = {}
-    recording, label, clients = tables.recording, tables.option.label, tables.study.plan.clients
-    for row in tables.rows(recording.throughput.file):
-        if (n := tables.clients(row)) in found:
-            raise InputError(
-                f"{row.place}: a second row of {label} with clients = {n}",
-                "does the table have a column for each factor?",
-            )
-        per_s = row.number(recording.throughput.per_s)
-        work = recording.transactions(n, per_s)
-        if per_s < _SLOWEST_PER_S or work / per_s > _LONGEST_S:
-            raise InputError(f"{row.place}: a throughput of {per_s:g} is too low")
-        found[n] = Report(row.place, clients=n, seconds=work / per_s, work=Work(work))
-    if len(found) < len(clients):
-        place = tables.folder / recording.throughput.file
-        raise InputError(
-            f"{place}: {label} has {len(found)} of the {len(clients)} points in study.plan.clients"
-        )
-    return {n: found[n] for n in clients}
-
-
-def _latches(tables: _Tables, table: LatchTable, points: Mapping[int, Report]) -> None:
-    for row in tables.rows(table.file):
-        counters = {name: int(row.number(name)) for name in _COUNTERS if name in row}
-        if "wait_time" in row:
-            counters["wait_ns"] = round(row.number("wait_time") * _TO_NS[table.wait_unit])
-        points[tables.clients(row)].row("latches", latch=table.latch, **counters)
+    def _throughput(self) -> dict[int, Report]:
+        """By number of clients, in the order of the study."""
+        found: dict[int, Report] = {}
+        table, label, clients = self.recording.throughput, self.option.label, self.study.plan.clients
+        for row in self.rows(table.file):
+            if (n := self.clients(row)) in found:
+                raise InputError(
+                    f"{row.place}: a second row of {label} with clients = {n}",
+                    "does the table have a column for each factor?",
+                )
+            per_s = row.number(table.per_s)
+            work = self.recording.transactions(n, per_s)
+            if per_s < _SLOWEST_PER_S or work / per_s > _LONGEST_S:
+                raise InputError(f"{row.place}: a throughput of {per_s:g} is too low")
+            found[n] = Report(row.place, clients=n, seconds=work / per_s, work=Work(work))
+        if len(found) < len(clients):
+            place, points = self.folder / table.file, f"{len(found)} of the {len(clients)} points"
+            raise InputError(f"{place}: {label} has {points} in study.plan.clients")
+        return {n: found[n] for n in clients}
 
 
 def probes(tables: _Tables, found: ProbeTables, report: Report) -> None:

@@ -17,6 +17,7 @@ Cell = float | str | None
 _NEVER = re.compile("(?!)")
 _RULER = re.compile(r"[ \t]*-{2,}([ \t]+-+)+[ \t]*|[ \t]*-{3,}[ \t]*")
 _HEADER_LINES = 3
+_CELL = re.compile(r"\S(?:.*\S)?")
 _SEVERAL = re.compile(r"[\d.,]+(\s+[\d.,]+)+")
 _NUMBERS = re.compile(r"\s\d[\d.,]*\s.*\s\d[\d.,]*(\s|$)")
 _LINES_MAX = 1000
@@ -149,28 +150,25 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    inner = (_edge(text, left, right) for (_, left), (right, _) in itertools.pairwise(spans))
-    return list(itertools.pairwise([0, *inner, len(text)]))
+    edges = [0]
+    for (_, end), (start, _) in itertools.pairwise(spans):
+        # at a blank between the end of one column and the start of the next
+        gap = text.find(" ", end - 1, start + 1)
+        edges.append(gap if gap >= 0 else end)
+    return list(itertools.pairwise([*edges, len(text)]))
 
 
 def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:
     """Whether each cell is flush with its column, left or right: in a damaged row cells are shifted."""
     for (start, end), (left, right) in zip(_places(text, spans), spans, strict=True):
-        cell = text[start:end]
-        if not cell.strip():
+        if not (cell := _CELL.search(text, start, end)):
             continue
-        first, last = start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip())
+        first, last = cell.span()
         flush = first == left or last == right or last - first > right - left
-        cut_through = end < len(text) and cell[-1:].strip() and text[end].strip()
-        if not flush or cut_through or _SEVERAL.fullmatch(cell.strip()):
+        cut_through = last == end and text[end : end + 1].strip()
+        if not flush or cut_through or _SEVERAL.fullmatch(cell[0]):
             return False
     return True
-
-
-def _edge(text: str, end: int, start: int) -> int:
-    """Where the next cell begins: at a blank between the end of one column and the start of the next."""
-    gap = text.find(" ", end - 1, start + 1)
-    return gap if gap >= 0 else end
 
 
 def _names(header: list[str], spans: list[tuple[int, int]]) -> list[str]:
