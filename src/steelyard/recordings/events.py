@@ -50,7 +50,21 @@ def reduced(source: Source, report: Report, relation: Relation, query: str) -> N
     Raises InputError for what DuckDB cannot read.
     """
     with readable(source) as path, source.deadline.query(source.path) as connection:
-        _counted(source, report, connection, relation(path), query)
+        connection.execute("set preserve_insertion_order = false")
+        # by second and by client apart: together they would make a group of nearly every row
+        connection.execute(
+            f"create temp table counted as with raw as (from {relation(path)}), events as ({query}), cut"
+            " as (select end_us // 1000000 as second, client, state, us, end_us,"
+            f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
+            " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
+            " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+            " grouping(client) = 1 as of_second"
+            " from cut group by grouping sets ((second, state), (client, state, slot_us))"
+        )
+        _seconds(source, report, connection)
+        _rejected(source, connection)
+        _latency(report, connection)
+        _clients(report, connection)
 
 
 @contextmanager
@@ -63,26 +77,6 @@ def readable(source: Source) -> Generator[Path]:
         copy.writelines(f"{text}\n" for _, text in source.lines())
         copy.flush()
         yield Path(copy.name)
-
-
-def _counted(
-    source: Source, report: Report, connection: duckdb.DuckDBPyConnection, relation: str, query: str
-) -> None:
-    connection.execute("set preserve_insertion_order = false")
-    # by second and by client apart: together they would make a group of nearly every row
-    connection.execute(
-        f"create temp table counted as with raw as (from {relation}), events as ({query}), cut"
-        " as (select end_us // 1000000 as second, client, state, us, end_us,"
-        f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
-        " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
-        " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
-        " grouping(client) = 1 as of_second"
-        " from cut group by grouping sets ((second, state), (client, state, slot_us))"
-    )
-    _seconds(source, report, connection)
-    _rejected(source, connection)
-    _latency(report, connection)
-    _clients(report, connection)
 
 
 def asked(source: Source, relation: Relation, query: str) -> list[tuple[Any, ...]]:

@@ -227,10 +227,8 @@ class PlacedRun:
     @property
     def began(self) -> datetime | None:
         """When its load points began, else its other reports; None where no report tells it."""
-        of_points, of_others = (
-            earliest(r.began for r in found) for found in (chain(*self.points), self.others)
-        )
-        return of_points or of_others
+        of_points = earliest(report.began for report in chain(*self.points))
+        return of_points or earliest(report.began for report in self.others)
 
     @property
     def seconds(self) -> float | None:
