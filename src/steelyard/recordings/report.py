@@ -180,7 +180,7 @@ class Report:
                 row |= {
                     n: values[-1] - values[0]
                     for n, values in counts.items()
-                    if {n} <= rows[0].keys() & rows[-1]
+                    if n in rows[0] and n in rows[-1]
                 }
             self.row(table, **row)
 
