@@ -129,9 +129,9 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks limits model samples
+        cells clocks limits model samples schedule
         source
-        report schedule
+        report
         columns events lines tables
         formats
         filing merge notices registry

@@ -89,7 +89,7 @@ class Columns:
         now = _Readings(self, Report(source.place(source.first)))
         # a section's title is its command
         now.since_boot = self.since_boot and not (
-            source.choices.get("since_boot") == "False" or re.search(r"\s-\w*y", source.title)
+            source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
         )
         heading: Heading | None = None
         headings: dict[tuple[str, ...], Heading | None] = {}

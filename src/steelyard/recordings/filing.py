@@ -6,13 +6,12 @@ Folders: `OPTION/FILE` or `OPTION/block-2/FILE`, with `clients-16` anywhere belo
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from steelyard.errors import InputError
-from steelyard.recordings.report import Facts
-from steelyard.recordings.schedule import FileChoice, Schedule
+from steelyard.recordings.schedule import NO_CHOICE, FileChoice, Schedule
 
 _BLOCK = re.compile(r"(?:block|run)[-_]?(\d{1,4})")
 _CLIENTS = re.compile(r"(?:clients|users)[-_]?(\d{1,4})")
@@ -34,7 +33,7 @@ class Filed:
     clients: int | None = None
     began: datetime | None = None
     seconds: float | None = None
-    choices: Facts = field(default_factory=Facts)
+    choices: FileChoice = NO_CHOICE
 
 
 def alone(arguments: Sequence[str]) -> list[Filed]:
@@ -152,6 +151,5 @@ def _sorted(paths: Iterable[Path]) -> list[Path]:
 def _chosen(one: Filed, choices: Sequence[FileChoice], folder: Path) -> Filed:
     for choice in choices:
         if one.path.match(choice.files) or one.path == folder / choice.files:
-            said = choice.model_dump(exclude_none=True, exclude={"files"})
-            return replace(one, choices={name: str(value) for name, value in said.items()})
+            return replace(one, choices=choice)
     return one

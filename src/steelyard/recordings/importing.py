@@ -17,7 +17,7 @@ from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import MINUTES, Deadline
 from steelyard.recordings.model import TableRecording, catalogue, not_found
 from steelyard.recordings.runs import Progress, runs_of
-from steelyard.recordings.schedule import Schedule
+from steelyard.recordings.schedule import FileChoice, Schedule
 from steelyard.recordings.table_files import runs_of_table
 from steelyard.recordings.tables_of_run import Recording
 from steelyard.study.files import named_files
@@ -60,7 +60,7 @@ def import_files(
         named = re.sub(r"[^a-z0-9]+", "-", (name or files[0].option).lower()).strip("-")[:64]
         schedule = Schedule(name=named or "recording")
     if format_:
-        files = [replace(one, choices={"format": format_}) for one in files]
+        files = [replace(one, choices=FileChoice(files="", format=format_)) for one in files]
     runs, unread = runs_of(files, progress, deadline)
     tables = [place.parent / table.file for table in schedule.tables]
     for table, file in zip(schedule.tables, tables, strict=True):

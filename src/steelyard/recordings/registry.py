@@ -39,7 +39,7 @@ def formats_of(source: Source) -> list[str]:
     Raises InputError for an unknown name.
     """
     found = known_formats()
-    if chosen := source.choices.get("format"):
+    if chosen := source.choices.format:
         if chosen not in found:
             raise InputError(f'{source.path}: no format "{chosen}"{nearest(chosen, found)}')
         return [chosen]

@@ -21,7 +21,8 @@ from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Facts, PlacedRun, Report, one_clock, seconds_between
+from steelyard.recordings.report import PlacedRun, Report, one_clock, seconds_between
+from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Skipped, Source
 
 _SAY = "say which file belongs to which run in a schedule: steelyard import --example"
@@ -87,12 +88,12 @@ def _watched(path: Path, progress: Progress) -> Generator[None]:
         watcher.join()
 
 
-def _by_our_clock(at: datetime | None, choices: Facts) -> datetime | None:
+def _by_our_clock(at: datetime | None, choices: FileChoice) -> datetime | None:
     if at is None:
         return None
-    if at.tzinfo is None and "utc_offset_minutes" in choices:
-        at = at.replace(tzinfo=timezone(timedelta(minutes=float(choices["utc_offset_minutes"]))))
-    at -= timedelta(seconds=float(choices.get("ahead_s", 0)))
+    if at.tzinfo is None and choices.utc_offset_minutes is not None:
+        at = at.replace(tzinfo=timezone(timedelta(minutes=choices.utc_offset_minutes)))
+    at -= timedelta(seconds=choices.ahead_s)
     return at.astimezone(UTC) if at.tzinfo else at
 
 

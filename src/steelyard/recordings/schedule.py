@@ -59,6 +59,9 @@ class FileChoice(Strict):
     """by how much that machine's clock is ahead"""
 
 
+NO_CHOICE = FileChoice(files="")
+
+
 class MetricColumn(Strict):
     """One column of numbers. A column without its unit is not read."""
 

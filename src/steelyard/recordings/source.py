@@ -21,6 +21,7 @@ from typing import IO
 from steelyard.errors import InputError, brief
 from steelyard.recordings.cells import has_decimal_commas
 from steelyard.recordings.limits import Deadline
+from steelyard.recordings.schedule import NO_CHOICE, FileChoice
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -78,13 +79,13 @@ class Skipped:
 class Source:
     """One file, or one section of it. inner: lines of the section, None: the whole file.
 
-    choices: what a schedule says of the file, by name.
+    choices: what a schedule says of the file.
     """
 
     path: Path
     title: str = ""
     inner: tuple[Line, ...] | None = None
-    choices: dict[str, str] = field(default_factory=dict[str, str])
+    choices: FileChoice = NO_CHOICE
     skipped: Skipped = field(default_factory=Skipped)
     deadline: Deadline = field(default_factory=Deadline)
 

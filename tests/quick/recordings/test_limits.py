@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
+from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Source
 
 TABLE = """
@@ -190,13 +191,13 @@ def test_with_y_no_first_reading_counts_since_the_boot(tmp_path: Path) -> None:
     rows = (Path(__file__).parent / "cases/iostat-xd.txt").read_text()
     place = tmp_path / "iostat.txt"
 
-    def readings(text: str, **choices: str) -> int:
+    def readings(text: str, since_boot: bool | None = None) -> int:
         place.write_text(text)
-        (report,) = reports_in(Source(place, choices=choices))
+        (report,) = reports_in(Source(place, choices=FileChoice(files="", since_boot=since_boot)))
         return len(set(report.samples.at_s.tolist()))
 
     assert readings(rows) == 2
-    assert readings(rows, since_boot="False") == 3
+    assert readings(rows, since_boot=False) == 3
     assert readings(f"### iostat -xd -y 5 3 ###\n{rows}") == 3
     assert readings(f"### iostat -xd 5 3 ###\n{rows}") == 2
 

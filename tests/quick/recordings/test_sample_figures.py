@@ -13,6 +13,7 @@ from real_reports import figures, needs_reports, only, parts, read
 
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
+from steelyard.recordings.schedule import FileChoice
 
 pytestmark = needs_reports
 
@@ -296,7 +297,9 @@ def test_intervals_of_pgbench_give_every_figure() -> None:
 
 
 def test_the_lag_is_read_where_a_schedule_says_so() -> None:
-    chosen = [replace(part, choices={"seventh": "lag"}) for part in parts("pgbench_logs.txt")]
+    chosen = [
+        replace(part, choices=FileChoice(files="", seventh="lag")) for part in parts("pgbench_logs.txt")
+    ]
     found = [report for part in chosen for report in reports_in(part)]
     assert figures(found[2]) == {"lag_mean": pytest.approx(0.073), "lag_max": 0.074}
 

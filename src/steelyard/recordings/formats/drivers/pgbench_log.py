@@ -80,7 +80,7 @@ def _relation(path: Path) -> str:
 
 def _seventh(source: Source, report: Report) -> None:
     """Figures of the 7th column, of the transactions that were done, where a schedule says what it is."""
-    said = source.choices.get("seventh")
+    said = source.choices.seventh
     if said is None:
         text = (
             "the 7th column of the pgbench log is a lag or a number of retries: it is not read; a"
