@@ -390,6 +390,11 @@ def test_clients_of_a_log_are_judged_for_fairness(tmp_path: Path) -> None:
         ({}, ["--option", "A"], "not NAME=FILES"),
         ({"a.txt": PGBENCH}, ["--option", "A B=a.txt"], 'option "A B"'),
         (
+            {"a.txt": PGBENCH, "b.txt": PGBENCH},
+            ["--option", "A=a.txt", "--option", "B_x=b.txt", "--dry-run"],
+            "options of different factors: A, B_x",
+        ),
+        (
             {"a.txt": PGBENCH, "b.txt": layouts.SYSBENCH, "c.txt": PGBENCH},
             ["--option", "A=*.txt"],
             "2 of drivers/pgbench, 1 of drivers/sysbench: which are of one run is not clear",
