@@ -13,8 +13,8 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _MULTIPLES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9}
-_TIME = re.compile(r"([\d.,]+)\s*(ns|us|µs|ms|sec|s|m)")
+_TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9, "h": 3600e9}
+_TIME = re.compile(r"([\d.,]+)\s*(ns|us|µs|ms|sec|s|m|h)")
 
 
 def number(text: str, decimal_comma: bool = False) -> float | None:
@@ -55,7 +55,8 @@ def exact(text: str, decimal_comma: bool = False) -> float:
 def whole(text: str) -> int:
     """A whole number that must be there. Raises ValueError."""
     found = exact(text)
-    if found != int(found):
+    # 1.2346E+10 of SQL*Plus is rounded
+    if found != int(found) or "E" in text.upper():
         raise ValueError(f"not a whole number: {text!r:.60}")
     return int(found)
 
@@ -65,11 +66,6 @@ def moment(text: str) -> datetime:
     if text[10:11] not in (" ", "T"):
         raise ValueError(f"not a time: {text!r:.60}")
     return datetime.fromisoformat(text)
-
-
-def percentage(text: str) -> float | None:
-    """`12.3%`, `12.3 %`. Raises ValueError."""
-    return number(text.strip().removesuffix("%"))
 
 
 def abbreviated(text: str) -> float | None:
@@ -94,8 +90,8 @@ def time_ns(text: str) -> float | None:
 
 
 def has_decimal_commas(head: str) -> bool:
-    """Whether a text writes 12,5 for 12.5: such cells occur, and none with a decimal point."""
-    points, commas = (rf"(?<!\S)\d+{mark}\d+(?!\S)" for mark in (r"\.", ","))
+    """Whether a text writes 12,5 for 12.5: such cells occur, no thousands, and none with a decimal point."""
+    points, commas = (rf"(?<!\S){mark}\d+(?!\S)" for mark in (r"\d+\.", r"(?![1-9]\d{,2},\d{3}(?!\d))\d+,"))
     return bool(re.search(commas, head)) and not re.search(points, head)
 
 

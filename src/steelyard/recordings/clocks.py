@@ -3,17 +3,17 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 
 DAY_S = 86_400
 EPOCH = date(1970, 1, 1)
-_CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AP]M))?"
-_TIME = re.compile(_CLOCK + r"\s+(.*)")
-_EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*)")
+# locales write AM, am and a.m.
+CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AaPp])\.? ?[Mm]\b\.?)?"
+_TIME = re.compile(CLOCK + r"\s+(.*)")
+_EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*|\S*[^\d\s].*)")
 _ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
 _DAY = r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})"
-_STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{_CLOCK}{_ZONE}")
+_STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{CLOCK}{_ZONE}")
 
 
 def time_of(text: str) -> tuple[date | None, float | None, str]:
@@ -29,7 +29,7 @@ def time_of(text: str) -> tuple[date | None, float | None, str]:
 
 def _second(clock: Sequence[str | None]) -> float:
     hour, minute, second = (int(cell or 0) for cell in clock[:3])
-    hour = hour % 12 + (12 if clock[3] == "PM" else 0) if clock[3] else hour
+    hour = hour % 12 + (12 if clock[3] in "Pp" else 0) if clock[3] else hour
     return 3600.0 * hour + 60.0 * minute + second
 
 
@@ -52,21 +52,10 @@ def day_of(text: str) -> date | None:
         return None
 
 
-@dataclass
-class Clock:
-    """The time of day of one section's rows. last_s: of its last row, at first when the recording began."""
-
-    last_s: float
-    midnights: int = 0
-
-    def after_midnights(self, second: float) -> float:
-        """Seconds since the midnight before the recording; a time before the last one is the next day's."""
-        second += self.midnights * DAY_S
-        if second < self.last_s - DAY_S / 2:
-            self.midnights += 1
-            second += DAY_S
-        self.last_s = second
-        return second
+def next_s(last_s: float, second: float) -> float:
+    """A second of the day after a time, both since a midnight: before it by half a day is the next day's."""
+    second += last_s // DAY_S * DAY_S
+    return second + DAY_S * (second < last_s - DAY_S / 2)
 
 
 def moment_in(text: str, *formats: str) -> datetime | None:

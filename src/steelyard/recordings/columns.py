@@ -9,13 +9,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from steelyard.recordings.cells import number
-from steelyard.recordings.clocks import DAY_S, EPOCH, Clock, day_of, time_of
+from steelyard.recordings.cells import has_decimal_commas, number
+from steelyard.recordings.clocks import DAY_S, EPOCH, day_of, next_s, time_of
 from steelyard.recordings.report import Report
 from steelyard.recordings.samples import Mean
 from steelyard.recordings.source import BANNER, Source
 
-_KNOWN = re.compile(r"\s*(?:-*procs|kthr)\b|Average:|Summary|Moyenne|Durchschn|\s*$|.*RESTART")
+# an average, in any language, ends at its colon
+_KNOWN = re.compile(
+    r"(?:--time--)?\s*(?:-*procs|kthr)\b|(?!Device)[^\W\d]+\.? ?:\s|Summary|\s*$|.*LINUX RESTART"
+)
 # shares of a row may differ from 100 % by rounding, and by this
 _SLACK = 0.1
 _DECIMAL = re.compile(r"\d+[.,]\d+")
@@ -92,33 +95,32 @@ class Columns:
             source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
         )
         heading: Heading | None = None
+        comma = has_decimal_commas(source.head())
+        # the same object for the same names
         headings: dict[tuple[str, ...], Heading | None] = {}
-        comma = source.decimal_comma
         for line, text in source.lines():
             if banner := BANNER.match(text):
                 now.of_banner(banner)
-            elif _KNOWN.match(text):
-                continue
-            else:
+            elif not _KNOWN.match(text):
                 day, second, rest = time_of(text)
                 cells = rest.split()
                 if day is not None and not cells:
                     now.next(now.at_s(heading, day, second))
-                elif cells and (found := self._heading(headings, cells)):
+                elif (names := _names(cells)) and (
+                    found := headings.setdefault(names, self.heading([*names]))
+                ):
                     heading = found
                     now.headed(heading, second)
                 elif heading is None or not now.row(heading, now.at_s(heading, day, second), cells, comma):
                     source.skip(line, text)
         return [now.close()]
 
-    def _heading(self, known: dict[tuple[str, ...], Heading | None], cells: list[str]) -> Heading | None:
-        """The same object for the same names."""
-        names = tuple(itertools.takewhile(lambda cell: cell[:1] != "(", cells))
-        if not names or any(cell[:1].isdigit() for cell in names):
-            return None
-        if names not in known:
-            known[names] = self.heading([*names])
-        return known[names]
+
+def _names(cells: list[str]) -> tuple[str, ...]:
+    """The names in a heading; none in a row, which has numbers."""
+    names = tuple(itertools.takewhile(lambda cell: cell[:1] != "(", cells))
+    # an interrupt is named by its number: 24/s
+    return () if any(cell[:1].isdigit() and not cell.endswith("/s") for cell in names) else names
 
 
 # time, thing, values by metric, and whether its shares add up
@@ -145,14 +147,15 @@ class _Readings:
     last_s: float = 0.0
     seen: set[tuple[Heading, str]] = field(default_factory=set[tuple[Heading, str]])
     first: list[_Row] = field(default_factory=list[_Row])
-    clocks: dict[Heading, Clock] = field(default_factory=dict[Heading, Clock])
+    clocks: dict[Heading | None, float] = field(default_factory=dict[Heading | None, float])
     heading_s: float | None = None
     busy: dict[str, Mean] = field(default_factory=dict[str, Mean])
     unequal: int = 0
     zone: tzinfo | None = None
     since_boot: bool = False
     rows: int = 0
-    again: bool = False
+    again: int = -1
+    boot: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
 
     def of_banner(self, banner: re.Match[str]) -> None:
         """Takes the machine and its day."""
@@ -170,21 +173,26 @@ class _Readings:
             return None if day is None or second is None else day.toordinal() * DAY_S + second
         # sar prints one section after another, each from the beginning
         first_s = second if self.heading_s is None else self.heading_s
-        clock = self.clocks.setdefault(heading, Clock(first_s)) if heading else Clock(first_s)
-        return self.day_s + clock.after_midnights(second)
+        self.clocks[heading] = next_s(self.clocks.get(heading, first_s), second)
+        return self.day_s + self.clocks[heading]
 
     def headed(self, heading: Heading, second: float | None) -> None:
         """A heading: its time is when the first interval began."""
         if second is not None and self.heading_s is None:
             self.heading_s, self.before_s = second, self.day_s + second
-        if 0 < self.rows < self.tool.page and self.since_boot and not heading.named:
-            self.again = True
-            text = f"{self.tool.tool} began again: its first reading counts since the boot, and is left out"
-            self.report.notice("since-boot", text)
+        began_again = 0 < self.rows < self.tool.page and self.since_boot and not heading.named
         self.rows = 0
-        if (heading, "") in self.seen:
+        if began_again or (heading, "") in self.seen:
             self.next(None)
+        if began_again:
+            self.leave_out()
         self.seen.add((heading, ""))
+
+    def leave_out(self) -> None:
+        """Leaves out a reading since the boot that comes again."""
+        self.again = self.number
+        text = f"{self.tool.tool} began again: its first reading counts since the boot, and is left out"
+        self.report.notice("since-boot", text)
 
     def next(self, at_s: float | None) -> None:
         """Begins another reading, of this time."""
@@ -199,13 +207,13 @@ class _Readings:
                 # a number too many before the command
                 return False
             cells = [*cells[:last], " ".join(cells[last:])]
-        if len(cells) != heading.width or any(not _ID.fullmatch(cells[i]) for i in heading.ids):
-            return False
-        # all have as many decimals: a number without them is that of another column
-        if len({_decimals(cells[i]) for i in heading.rates} - {None}) > 1:
-            return False
-        # what a device is named is no number with decimals
-        if any(_DECIMAL.fullmatch(cells[i]) for i, _ in heading.named):
+        # all have as many decimals: a number without them is that of another column; no name has decimals
+        if (
+            len(cells) != heading.width
+            or any(not _ID.fullmatch(cells[i]) for i in heading.ids)
+            or len({_decimals(cells[i]) for i in heading.rates} - {None}) > 1
+            or any(_DECIMAL.fullmatch(cells[i]) for i, _ in heading.named)
+        ):
             return False
         entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
         try:
@@ -222,18 +230,23 @@ class _Readings:
                 of.setdefault(thing or entity, {})[name] = value
         if self.timed != (at_s is not None) or not of:
             return False
+        # mpstat prints a heading above each reading, which does not tell where it began again
+        boot = self.boot.get(entity) if heading.named and not any(thing for _, thing in self.seen) else None
+        if boot and all(abs(v - boot.get(name, -9.0)) <= max(1.0, v / 100) for name, v in of[entity].items()):
+            self.leave_out()
         self.seen.add((heading, entity))
         shares = [values[i] or 0.0 for i in heading.shares]
         step = 10.0 ** -(_decimals(cells[heading.shares[0]]) or 0) if shares else 1.0
         foots = not any(shares) or abs(sum(shares) - 100) <= _SLACK + len(shares) * step / 2
         self.unequal += not foots
         self.rows += 1
-        if self.again:
-            self.again = False
+        if self.again == self.number:
             return True
         rows = [(at_s, thing, found, foots) for thing, found in of.items()]
         if self.since_boot and not self.number:
             self.first += rows
+            # iostat begins with a banner
+            self.boot |= of if self.tool.page else {}
             return True
         if self.first:
             text = f"the first reading of {self.tool.tool} counts since the boot: left out"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -22,6 +23,7 @@ Relation = Callable[[Path], str]
 _CLIENTS_MAX = 100_000
 _COOKIE = 0x1C849303 | 0x10
 _LOWEST_NS, _HIGHEST_NS, _DIGITS = 1, 3_600_000_000_000, 3
+_PAUSE_S = 10
 # of a state: why its rows do not count
 _LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums of other rows"}
 _DONE, _FAILED = (f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for state in ("done", "failed"))
@@ -105,6 +107,9 @@ def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnecti
     )
     by_second = tuple(seconds.fetchall())
     report.work = Work(numbers.get("done", 0), numbers.get("failed", 0), by_second, detail=3)
+    if (pause_s := max((b[0] - a[0] for a, b in pairwise(by_second)), default=0)) > _PAUSE_S:
+        text = f"no transaction ended in {pause_s:,} s, as between two runs: that time counts"
+        report.notice("intervals-missing", text)
 
 
 def _rejected(source: Source, connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from steelyard.recordings.cells import exact
+from steelyard.recordings.cells import exact, has_decimal_commas
 from steelyard.recordings.report import Better, Pools, Report, Work
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Line, Source
@@ -19,6 +19,7 @@ Key = str | tuple[str, float]
 # a number that is not whole, as one that was cut off, is refused when it is converted
 _N = re.compile(r"\bN\b")
 _NUMBER = r"\d[\d.]*"
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 # times beyond it are of the epoch
 _EPOCH_S = 1e9
 
@@ -66,7 +67,7 @@ class Now:
         return report
 
 
-Act = Callable[[Now, Found], object]
+_Act = Callable[[Now, Found], object]
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Rule:
     """
 
     pattern: re.Pattern[str]
-    act: Act
+    act: _Act
     once: str = ""
 
 
@@ -87,19 +88,19 @@ def has(*patterns: str) -> Callable[[str], bool]:
     return lambda head: all(pattern.search(head) for pattern in compiled)
 
 
-def rule(pattern: str, act: Act, once: str = "") -> Rule:
+def rule(pattern: str, act: _Act, once: str = "") -> Rule:
     """A rule with a function of the format. `N` in a pattern is a number."""
     return Rule(re.compile(_N.sub(lambda _: _NUMBER, pattern)), act, once)
 
 
-def known(*begins: str) -> Rule:
+def known(begins: str) -> Rule:
     """Lines that begin so tell no figure."""
-    return rule(rf"(?:{'|'.join(begins)}).*", lambda now, found: None)
+    return rule(rf"(?:{begins}).*", lambda now, found: None)
 
 
-def left_out(pattern: str, why: str) -> Rule:
-    """Lines whose figures are not kept, which a notice says."""
-    return rule(pattern, lambda now, found: now.report.notice("left-out", why))
+def noted(pattern: str, text: str, code: str = "source-warns") -> Rule:
+    """Lines that a notice tells: the tool's own doubts, or figures that are not kept. text: with the line."""
+    return rule(pattern, lambda now, found: now.report.notice(code, text.format(found[0].strip())))
 
 
 def reading(pattern: str, entity: str, once: str = "") -> Rule:
@@ -152,7 +153,7 @@ def fact(pattern: str, name: str = "", once: str = "") -> Rule:
 
 def word(pattern: str) -> Rule:
     """Names that later lines need: each named group."""
-    return rule(pattern, lambda now, found: now.words.update(found.groupdict()))
+    return rule(pattern, lambda now, found: now.words.update(found.groupdict("")))
 
 
 def worked(now: Now) -> None:
@@ -162,7 +163,8 @@ def worked(now: Now) -> None:
     report.seconds = numbers["seconds"] or None
     if "done" in numbers:
         if report.seconds:
-            report.work = Work(int(numbers["done"]), int(numbers["failed"]), detail=1)
+            foots = "does-not-foot" not in dict(report.notices)
+            report.work = Work(int(numbers["done"]), int(numbers["failed"]), detail=1, foots=foots)
         # latencies of a rate count from the planned start
         if "rate" not in now.words:
             report.foot_clients()
@@ -189,10 +191,12 @@ class Lines:
         """One report per run. lines: in place of those of the source. Raises InputError."""
         found = [Now(Report(source.place(source.first)), words=Words(title=source.title))]
         full = (line for line in lines or source.lines() if line[1].strip())
+        comma = lines is None and has_decimal_commas(source.head())
         for (line, text), (_, below) in itertools.pairwise(itertools.chain(full, [(0, "")])):
+            plain = _DECIMAL_COMMA.sub(".", text) if comma else text
             # a number beyond 2^53, or with two points
             try:
-                known = self._take(found, source.place(line), text, below)
+                known = self._take(found, source.place(line), plain, below)
             except (ValueError, KeyError):
                 known = False
             if not known:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.errors import InputError, brief
-from steelyard.recordings.cells import has_decimal_commas
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.schedule import NO_CHOICE, FileChoice
 
@@ -141,11 +140,6 @@ class Source:
     def first(self) -> int:
         """Number of its first line."""
         return self.inner[0][0] if self.inner else 1
-
-    @property
-    def decimal_comma(self) -> bool:
-        """Whether its numbers have decimal commas."""
-        return has_decimal_commas(self.head())
 
     def sections(self) -> list[Source]:
         """The parts of a file that titles divide, or banners; the file itself where there are none."""

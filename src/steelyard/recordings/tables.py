@@ -39,8 +39,9 @@ _Take = Callable[[Row], object]
 
 
 def is_csv(head: str) -> bool:
-    """Whether the first line has several cells."""
-    return "," in head.partition("\n")[0]
+    """Whether the first line has several cells, and is no query behind a prompt."""
+    first = head.partition("\n")[0]
+    return "," in first and ">" not in first
 
 
 def names_of_csv(head: str) -> set[str]:

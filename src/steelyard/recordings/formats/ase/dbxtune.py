@@ -6,11 +6,11 @@ and then the columns of the monitor table. https://github.com/goranschwarz/DbxTu
 """
 
 from steelyard.errors import InputError
-from steelyard.recordings.cells import moment, whole
-from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers
+from steelyard.recordings.cells import moment
+from steelyard.recordings.formats.ase.monitor_tables import NAMES, Counts, add_numbers, add_spinlock
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Cell, Cells, Row, TextColumns, cell, names_of_csv, rows_of, take_each
+from steelyard.recordings.tables import Cell, Row, TextColumns, cell, names_of_csv, rows_of, take_each
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
@@ -18,6 +18,7 @@ TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPOR
 # how a file of H2 begins
 _DATABASE = "H:2,"
 _TIME = "sessionsampletime"
+_AGAIN = "rows that come again, as of a table that was exported twice, count once"
 _OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}
 
 
@@ -28,7 +29,7 @@ def sniff(head: str) -> bool:
 
 
 def read(source: Source) -> list[Report]:
-    """One report: the readings of a counter model at their times, or spinlocks as rows of `latches`.
+    """A report per session: readings of a counter model at their times, or spinlocks as rows of `latches`.
 
     Raises InputError for the database itself, and for a table of rates.
     """
@@ -41,15 +42,21 @@ def read(source: Source) -> list[Report]:
     if kind == "rate":
         raise InputError(f"{source.path}: rates, which follow from the counters", f"export {name}_abs")
     name = name if kind in ("abs", "diff") else whole_name
-    report = Report(source.place(source.first))
-    spinlocks: dict[str, tuple[int, int]] = {}
+    reports: dict[str, Report] = {}
+    spinlocks: Counts = {}
+    seen: set[int] = set()
     texts = TextColumns()
 
     def take(row: Row) -> None:
         raw = {column.replace("_", ""): text for column, text in row.cells.items()}
         at = moment(raw[_TIME]).replace(tzinfo=None)
+        report = reports.setdefault(raw.get("sessionstarttime", ""), Report(source.place(row.line)))
+        if (text := hash(row.text)) in seen:
+            report.notices = [("rows-again", _AGAIN)]
+            return
+        seen.add(text)
         if kind == "diff":
-            _spinlock(spinlocks, raw)
+            add_spinlock(report, spinlocks, report.place, raw)
             return
         began = report.began = report.began or at
         at_s = (at - began).total_seconds()
@@ -60,20 +67,10 @@ def read(source: Source) -> list[Report]:
         add_numbers(report, at_s, _entity(name, cells, values), values)
 
     take_each(source, rows_of(source), take)
-    for latch, (gets, misses) in spinlocks.items():
-        report.row("latches", latch=latch, gets=gets, misses=misses)
-    texts.close(source, report)
-    return [report]
-
-
-def _spinlock(found: dict[str, tuple[int, int]], cells: Cells) -> None:
-    """Adds a row, which counts over one interval, to those before. Raises ValueError, KeyError."""
-    name = cells["spinlockname" if "spinlockname" in cells else "spinname"]
-    gets, misses = whole(cells["grabs"]), whole(cells["waits"])
-    if isinstance(cell(name), float) or min(gets, misses) < 0:
-        raise ValueError(name)
-    before = found.get(name, (0, 0))
-    found[name] = before[0] + gets, before[1] + misses
+    found = list(reports.values())
+    for report in found[:1]:
+        texts.close(source, report)
+    return found
 
 
 def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:

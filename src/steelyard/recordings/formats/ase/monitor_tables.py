@@ -27,6 +27,8 @@ from steelyard.recordings.tables import (
 
 TITLE = "ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV"
 
+# rows of `latches` by table or interval, and by name
+Counts = dict[tuple[str, str], dict[str, Any]]
 # known columns: by one of them a result is recognised
 _KNOWN = {
     "instanceid", "enginenumber", "spinlockname", "totalsizekb", "numsearches", "cacheid", "cachename",
@@ -63,12 +65,15 @@ def read(source: Source) -> list[Report]:
     """One report; rows of one entity that come again are its next readings."""
     report = Report(source.place(source.first))
     seen: dict[str, int] = {}
-    spinlocks: dict[tuple[int, str], dict[str, Any]] = {}
+    spinlocks: Counts = {}
     texts = TextColumns()
 
     def take(row: Row) -> bool | None:
         if "spinlockname" in row.cells:
-            _spinlock(report, spinlocks, row)
+            spins = float(whole(row.cells["spins"]))
+            name = add_spinlock(report, spinlocks, str(row.table), row.cells)
+            captures = sum(other == name for _, other in spinlocks)
+            report.sample(captures - 1.0, name, "spins", spins)
         elif not _reading(report, seen, row.cells):
             return False
         if not all(row.cells.values()):
@@ -108,16 +113,17 @@ def _reading(report: Report, seen: dict[str, int], cells: Cells) -> bool:
     return known
 
 
-def _spinlock(report: Report, found: dict[tuple[int, str], dict[str, Any]], row: Row) -> None:
-    """Adds a row. Within a table spinlocks of one name are added up. Raises ValueError, KeyError."""
-    gets, spins, waits = (whole(row.cells[name]) for name in ("grabs", "spins", "waits"))
-    name = row.cells["spinlockname"].strip()
-    if min(gets, spins, waits) < 0 or not name:
+def add_spinlock(report: Report, found: Counts, of: str, cells: Cells) -> str:
+    """Adds counts of a spinlock, whose name it gives; of one table or interval, or of several intervals, they
+    are added up. Raises ValueError, KeyError.
+    """
+    name = cells["spinlockname" if "spinlockname" in cells else "spinname"].strip()
+    gets, misses = whole(cells["grabs"]), whole(cells["waits"])
+    if not isinstance(cell(name), str) or min(gets, misses) < 0:
         raise ValueError(name)
-    if (row.table, name) not in found:
+    if (of, name) not in found:
         report.row("latches", latch=name, gets=0, misses=0)
-        found[row.table, name] = report.rows["latches"][-1]
-    counts = found[row.table, name]
-    counts["gets"], counts["misses"] = counts["gets"] + gets, counts["misses"] + waits
-    captures = sum(other == name for _, other in found)
-    report.sample(captures - 1.0, name, "spins", float(spins))
+        found[of, name] = report.rows["latches"][-1]
+    found[of, name]["gets"] += gets
+    found[of, name]["misses"] += misses
+    return name

@@ -1,10 +1,11 @@
 """sp_monitorconfig of ASE: how much of each configured resource is in use.
 
 One report of all 'Usage information at date and time'; a cache that fills and is never reclaimed is seen in
-a series of them. 12.5 gives Reused as Yes or No, 15 and later a count.
+a series. A cache's figure is its last. 12.5 gives Reused as Yes or No, 15 and later a count.
 """
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 
 from steelyard.recordings.cells import exact, number, slug
@@ -26,26 +27,30 @@ sniff = has(r"(?i)\bnum_free\s+num_active\s+pct_act\b")
 def read(source: Source) -> list[Report]:
     """One report of the whole file: samples at the times that the file gives."""
     report = Report(source.place(source.first))
-    blocks: list[tuple[datetime | None, list[Line]]] = [(None, [])]
-    for line, text in source.lines():
-        if "Usage information at" not in text:
-            blocks[-1][1].append((line, text))
-            continue
-        found = _AT.search(text)
-        blocks.append((moment_in(found[1], "%b %d %Y %I:%M%p") if found else None, []))
-        if not found:
+    ats: list[datetime] = []
+
+    def lines() -> Iterator[Line]:
+        for line, text in source.lines():
+            if "Usage information at" in text:
+                found = _AT.search(text)
+                if at := found and moment_in(found[1], "%b %d %Y %I:%M%p"):
+                    ats.append(at)
+                else:
+                    source.skip(line, text)
+                text = ""
+            yield line, text
+
+    def take(row: Row) -> bool:
+        # the time above the table
+        return _resource(report, (ats[-1] - ats[0]).total_seconds() if ats else 0.0, row)
+
+    other: list[Line] = []
+    take_each(source, ruled_rows(lines(), other), take)
+    for line, text in other:
+        if not sniff(text) and not _DONE.fullmatch(text.strip()):
             source.skip(line, text)
-    times = [at for at, _ in blocks if at is not None]
-    report.began = min(times, default=None)
-    for at, lines in blocks:
-        at_s = (at - report.began).total_seconds() if at and report.began else 0.0
-        other: list[Line] = []
-        take_each(source, ruled_rows(lines, other), lambda row, at_s=at_s: _resource(report, at_s, row))
-        for line, text in other:
-            if not sniff(text) and not _DONE.fullmatch(text.strip()):
-                source.skip(line, text)
-    if len(times) > 1 and report.began:
-        report.seconds = (max(times) - report.began).total_seconds()
+    if ats:
+        report.began, report.seconds = ats[0], (ats[-1] - ats[0]).total_seconds() or None
     return [report]
 
 

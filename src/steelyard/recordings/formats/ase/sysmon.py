@@ -8,7 +8,7 @@ have different names, so that they are never compared.
 import re
 from collections.abc import Sequence
 
-from steelyard.recordings.cells import exact, percentage, slug
+from steelyard.recordings.cells import exact, number, slug
 from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.lines import Found, Lines, Now, figure, known, rule
 from steelyard.recordings.report import Better, Report, Work
@@ -116,7 +116,7 @@ def _columns(now: Now, cells: Sequence[str]) -> list[str] | None:
 def _row(now: Now, found: Found) -> bool | None:
     cells, label = _CELLS.findall(found[3]), re.sub(r"\s{2,}", " ", found[2] or "")
     table, indent = now.words["table"], len(found[1])
-    values = [percentage(cell.replace(" ", "")) for cell in cells]
+    values = [number(cell.rstrip("% ")) for cell in cells]
     _at(now, indent, in_pool=not label or label.startswith("Pool Summary"))
     if label.startswith("Total"):
         # a pool's total is its summary
@@ -248,8 +248,7 @@ read = Lines(
         rule(r"\s*- .*", _advice),
         known(
             r"\s*(?:Your |and I/?O Polling|configuration parameter|the machine to be|Tuning Recommendations"
-            r"|\[\.\.\.\]|=+ ?End of Report)",
-            r"\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)",
+            r"|\[\.\.\.\]|=+ ?End of Report)|\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)"
         ),
         rule(rf"( *)(?!{_HEADERS})([A-Z][\w /().%:'-]*?)\s*", _title),
     ),

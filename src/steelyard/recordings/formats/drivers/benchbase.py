@@ -43,10 +43,8 @@ def _report(source: Source, whole: dict[str, Any]) -> Report:
     for key in ("DBMS Type", "DBMS Version", "Benchmark Type", "Final State"):
         report.facts[key] = str(whole.get(key, ""))
     if seconds:
-        good, requests = (
-            round(float(whole["Goodput (requests/second)"]) * seconds),
-            int(whole["Measured Requests"]),
-        )
+        good = round(float(whole["Goodput (requests/second)"]) * seconds)
+        requests = int(whole["Measured Requests"])
         report.work = Work(good, max(0, requests - good), detail=1)
         per_s = float(whole["Throughput (requests/second)"])
         report.foot(

@@ -12,7 +12,8 @@ _SLACK = 0.01
 
 
 def _line(now: Now, found: Found) -> None:
-    values = {name: exact(value) for name, value in _PAIR.findall(found[3])}
+    cells = dict(_PAIR.findall(found[3]))
+    values = {name: exact(cell) for name, cell in cells.items()}
     at_s = values.get("Takes(s)", 0.0)
     named = {name.replace("(", "_").replace(")", "").lower(): value for name, value in values.items()}
     summary = found["kind"] == "Summary"
@@ -24,10 +25,17 @@ def _line(now: Now, found: Found) -> None:
     n["seconds"] = max(n["seconds"], at_s)
     name = "failed" if found["of"].endswith("_ERR") else "done"
     n[name] += count
+    # go-tpc adds up rates, each over the time since the first of its kind
+    if at_s and (per_min := values.get("TPM")):
+        n[name + "_per_min"] += per_min
+        text = f"{per_min:g} {found['of']} per min, and {count:,.0f} in {at_s:g} s"
+        now.report.foot(text, per_min * at_s / 60, count, _SLACK + 0.05 / per_min + 0.05 / at_s)
     if mean := values.get("Avg(ms)"):
         total = values.get("Sum(ms)", count * mean)
         text = f"{count:,.0f} {found['of']} of {mean:g} ms and a sum of {total:g} ms"
-        now.report.foot(text, count * mean, total, _SLACK + 0.05 / mean)
+        # older versions cut the mean off to whole milliseconds
+        digits = 0.05 if "." in cells["Avg(ms)"] else 1.0
+        now.report.foot(text, count * mean, total, _SLACK + digits / mean)
 
 
 def _rates(now: Now, found: Found) -> None:
@@ -37,11 +45,9 @@ def _rates(now: Now, found: Found) -> None:
 
 def _close(now: Now) -> None:
     worked(now)
-    report, per_min = now.report, now.report.value("tpm_total")
-    if per_min and report.work and report.seconds:
-        done = report.work.transactions
-        text = f"tpmTotal {per_min:g}, and {done:,} in {report.seconds:g} s"
-        report.foot(text, per_min * report.seconds / 60, done, _SLACK)
+    total, added = now.report.value("tpm_total"), now.numbers["done_per_min"]
+    if total and added:
+        now.report.foot(f"tpmTotal {total:g}, and rates of {added:g} in all", total, added, _SLACK)
 
 
 sniff = has(r"^\[(Summary|Current)\] \w+ +- Takes\(s\): ")

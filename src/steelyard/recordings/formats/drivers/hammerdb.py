@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, Now, has, known, left_out, numbers, rule, word
-from steelyard.recordings.report import Report, Work
+from steelyard.recordings.lines import Found, Lines, Now, has, known, noted, numbers, rule, word
+from steelyard.recordings.report import Work
 
 TITLE = "HammerDB: text and JSON output"
 
@@ -12,9 +12,10 @@ _MINUTE_S = 60.0
 
 
 def _result(now: Now, found: Found) -> None:
-    now.report.figure("nopm", exact(found[1]), "new orders/min", "higher")
-    now.report.figure("tpm", exact(found[2]), "transactions/min", "higher")
-    now.report.facts["TPM of"] = found[3]
+    # before version 4 the TPM came first
+    now.report.figure("nopm", exact(found["nopm"] or found["then"]), "new orders/min", "higher")
+    now.report.figure("tpm", exact(found["tpm"]), "transactions/min", "higher")
+    now.report.facts["TPM of"] = found["of"]
 
 
 def _users(now: Now, found: Found) -> None:
@@ -35,13 +36,9 @@ def _timing(now: Now, found: Found) -> None:
 
 
 def _close(now: Now) -> None:
-    counted_s = now.numbers["last"]
-    now.report.seconds = now.numbers["minutes"] * _MINUTE_S or counted_s or None
-    worked(now.report)
-
-
-def worked(report: Report) -> None:
     """Work follows from the result, over the time that is stated, or over the span of the counts."""
+    report = now.report
+    report.seconds = now.numbers["minutes"] * _MINUTE_S or now.numbers["last"] or None
     if (tpm := report.value("tpm")) is None:
         return
     if report.seconds is None:
@@ -51,35 +48,28 @@ def worked(report: Report) -> None:
     report.work = Work(round(tpm * report.seconds / _MINUTE_S), detail=1)
 
 
-sniff = has(r"TEST RESULT ?: System achieved \d+ NOPM|TRANSACTION COUNT", r"\A(?!SQLite format 3)")
+sniff = has(r"TEST RESULT ?: System achieved \d+ |TRANSACTION COUNT", r"\A(?!SQLite format 3)")
 read = Lines(
     (
         rule(
-            r".*TEST RESULT ?: System achieved (\d+) NOPM from (\d+) ([A-Za-z].*?) TPM.*", _result, "result"
+            r".*TEST RESULT ?: System achieved (?:(?P<nopm>\d+) NOPM from )?(?P<tpm>\d+) (?P<of>[A-Za-z].*?)"
+            r" TPM(?: at (?P<then>\d+) NOPM)?.*",
+            _result,
+            "result",
         ),
         rule(r"(?i).*?(\d+) (?:Active )?Virtual Users (?:configured|Created)( with Monitor VU)?.*", _users),
-        numbers(r"Vuser \d+:Timing test period of (?P<minutes>\d+) in minutes"),
+        numbers(r".*Timing test period of (?P<minutes>\d+) in minutes.*"),
         rule(r'\s*"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)": "(N)",?', _count),
         word(r'\s*"(?P<procedure>[^"]*)": \{'),
         rule(r'\s*"(\w+_ms|calls|sd|ratio_pct|procname)": "(N(?:e-?\d+)?)",?', _timing),
-        left_out(r"\d+ \S.* tpm", "HammerDB's counter of transactions per minute tells no times"),
+        # the others' result may look well
+        noted(r"Vuser \d+:FINISHED FAILED|Error in Virtual User.*", "HammerDB: {}"),
+        noted(r"\d+ \S.* tpm", "HammerDB's counter of transactions per minute tells no times", "left-out"),
         rule("TRANSACTION (?P<section>COUNT|RESPONSE TIMES)", lambda now, found: None, once="{section}"),
         known(
-            r"\s*[\[\]{}]+,?\s*$",
-            "HAMMERDB RESULT",
-            r'\s*"\d{4}-[^"]*",$',
-            r'\s*"[0-9A-F]{16,}",',
-            r"\s*</?\w+>$",
-            r'\s*\{"[^"]* tpm": \{$',
-            r"Vuser \d+(?::| created)",
-            "hammerdb>",
-            "HammerDB CLI",
-            "Type ",
-            r"\d+ +VU TEST",
-            "Transaction Counter",
-            "ALL VIRTUAL USERS",
-            "Stopping ",
-            "vudestroy",
+            r'\s*[\[\]{}]+,?\s*$|\s*"\d{4}-[^"]*",$|\s*"[0-9A-F]{16,}",|\s*</?\w+>$|\s*\{"[^"]* tpm": \{$'
+            r"|Vuser \d+(?::| created)|HAMMERDB RESULT|hammerdb>|HammerDB CLI|Timestamp |Type |\d+ +VU TEST"
+            "|Transaction Counter|ALL VIRTUAL USERS|Stopping |vudestroy"
         ),
     ),
     _close,

@@ -8,6 +8,7 @@ from steelyard.recordings.source import Source
 TITLE = "JMeter: JTL as CSV"
 
 _NEEDED = ("timeStamp", "elapsed")
+_CHECKS = {"success": " and lower(success) in ('true', 'false')", "SampleCount": " and \"SampleCount\" = '1'"}
 
 
 sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")))
@@ -23,10 +24,10 @@ def read(source: Source) -> list[Report]:
     # of a transaction controller; its parts have rows of their own
     begins = "'Number of samples in transaction%'"
     of_parts = f'"responseMessage" like {begins}' if "responseMessage" in names else "false"
-    # a row that was cut off, or lost a cell, has no last column
-    whole = f'"{names[-1]}" is not null' + (
-        " and lower(success) in ('true', 'false')" if "success" in names else ""
-    )
+    # a row that was cut off, or lost a cell, has no last column; one of several samples tells none of them
+    whole = f'"{names[-1]}" is not null'
+    for name, check in _CHECKS.items():
+        whole += check * (name in names)
     events = f"""
         select ("timeStamp" + elapsed) * 1000 as end_us, elapsed * 1000 as us, {client} as client,
             case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0

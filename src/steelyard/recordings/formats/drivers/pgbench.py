@@ -12,6 +12,7 @@ from steelyard.recordings.lines import (
     figure,
     has,
     known,
+    noted,
     numbers,
     reading,
     rule,
@@ -27,6 +28,17 @@ _PROGRESS = (
     # from version 15 on `failed` comes before the lag
     rf" stddev (?P<latency_stddev_ms>{_D})(?:, (?P<failed>\d+) failed)?(?:, lag (?P<lag_ms>{_D}) ms)?"
     r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?\s*"
+)
+_FURTHER = (
+    r"(?:total )?number of (?:serialization failures: (?P<serialization_failures>\d+)"
+    r"|deadlock failures: (?P<deadlock_failures>\d+)|transactions retried: (?P<retried>\d+)"
+    r"|retries: (?P<retries>\d+)|transactions skipped: (?P<skipped>\d+)"
+    r"|transactions above .* limit: (?P<above_latency_limit>\d+)(?:/\d+)?)(?: \(.*)?"
+)
+_OF_SCRIPT = (
+    r" - (?:(?P<transactions>\d+) transactions \(.* of total, tps = (?P<tps>N)\)"
+    r"|number of failed transactions: (?P<failed>\d+) \(.*|latency average = (?P<latency_mean_ms>N) ms"
+    r"|latency stddev = (?P<latency_stddev_ms>N) ms)"
 )
 # the planned time includes connections, and ends with the last transaction
 _SLACK = 0.04
@@ -83,37 +95,16 @@ read = Lines(
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
         figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),
-        reading(r"number of serialization failures: (?P<serialization_failures>\d+) \(.*", "pgbench"),
-        reading(r"number of deadlock failures: (?P<deadlock_failures>\d+) \(.*", "pgbench"),
-        reading(r"number of transactions retried: (?P<retried>\d+) \(.*", "pgbench"),
-        reading(r"total number of retries: (?P<retries>\d+)", "pgbench"),
-        reading(r"number of transactions skipped: (?P<skipped>\d+) \(.*", "pgbench"),
-        reading(
-            r"number of transactions above .* limit: (?P<above_latency_limit>\d+)(?:/\d+)? \(.*", "pgbench"
-        ),
+        reading(_FURTHER, "pgbench"),
         rule(r"rate limit schedule lag: avg (N) \(max (N)\) ms", _lag),
         word(r"SQL script \d+: (?P<script>.*)"),
-        reading(
-            r" - (?P<transactions>\d+) transactions \(.* of total, tps = (?P<tps>N)\)", "script {script}"
-        ),
-        reading(r" - number of failed transactions: (?P<failed>\d+) \(.*", "script {script}"),
-        reading(r" - latency average = (?P<latency_mean_ms>N) ms", "script {script}"),
-        reading(r" - latency stddev = (?P<latency_stddev_ms>N) ms", "script {script}"),
+        reading(_OF_SCRIPT, "script {script}"),
         rule(r"(?: - )?statement latencies in milliseconds(.*failures)?(.*retries)?:", _columns),
-        rule(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?  (\S.*)", _statement),
+        rule(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?(?:  |\t)(\S.*)", _statement),
+        noted(r"pgbench: .*Run was aborted.*", "pgbench: clients were aborted, the results are incomplete"),
         known(
-            "starting vacuum",
-            "partition",
-            "number of transactions (?:per client|below)",
-            "tps = .*including",
-            "creating",
-            "generating",
-            "vacuuming",
-            "done in",
-            "dropping",
-            r"client \d+ ",
-            " - weight",
-            r"end\.",
+            "starting vacuum|partition|number of transactions (?:per client|below)|tps = .*including|creating"
+            r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\."
         ),
     ),
     _close,

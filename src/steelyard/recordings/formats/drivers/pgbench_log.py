@@ -8,9 +8,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from steelyard.recordings.cells import LARGEST
+from steelyard.recordings.cells import exact
 from steelyard.recordings.events import asked, lines_of, reduced
-from steelyard.recordings.lines import Found, Lines, Now, rule
+from steelyard.recordings.lines import Found, Lines, Now, Rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
 
@@ -41,11 +41,13 @@ _AGAIN = """
     group by client, number having count(*) > 1 order by 1 limit 1
 """
 
-_INTERVAL = re.compile(r"\d{10}(?: \d+){5,14}")
-# of an interval: without a rate limit, with one, with a latency limit too, and from version 15 on
-_WIDTHS = (6, 10, 11, 15)
-# sums of squares, which are not used, may be larger than a float represents
-_SQUARES = (3, 7)
+# sums of squares, which are not used, may be larger than a float represents; then with a rate limit, with one
+# of the latency too, and from version 15 on
+_INTERVAL = re.compile(
+    r"\s*(?P<at>\d{10}) (?P<done>\d+) (?P<latency>\d+) \d+ (?P<latency_min_us>\d+) (?P<latency_max_us>\d+)"
+    r"(?: (?P<lag>\d+) \d+ (?P<lag_min_us>\d+) (?P<lag_max_us>\d+)(?: (?P<skipped>\d+)"
+    r"(?: (?P<retried>\d+) (?P<retries>\d+) (?P<serialization>\d+) (?P<deadlock>\d+))?)?)?\s*"
+)
 _SECONDS_MAX = 1_000_000
 
 
@@ -98,32 +100,30 @@ def _seventh(source: Source, report: Report) -> None:
 
 def _interval(now: Now, found: Found) -> bool | None:
     """Readings of one interval: counts, latency, and lag where there was one."""
-    cells, n = list(map(int, found[0].split())), now.numbers
-    width = n.setdefault("width", len(cells))
-    most = max(cell for i, cell in enumerate(cells) if i not in _SQUARES)
-    if len(cells) != width or width not in _WIDTHS or most > LARGEST:
+    cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
+    n = now.numbers
+    if len(cells) != n.setdefault("width", len(cells)):
         return False
-    second, done, failed = cells[0], cells[1], sum(cells[13:15])
+    second, done = cells.pop("at"), cells.pop("done")
+    failed = cells.pop("serialization", 0) + cells.pop("deadlock", 0)
     # later ones are later, or from another thread
     if (distance := second - n.get("last", second)) > 0:
         n["step"] = min(n["step"] or distance, distance)
     n["last"] = max(second, n["last"])
     at_s = second - n.setdefault("start", second)
-    n["us"] += cells[2]
-    n["skipped"] += sum(cells[10:11])
+    n["us"] += cells["latency"]
+    n["skipped"] += cells.get("skipped", 0)
     for name, value in (("done", done), ("failed", failed)):
         n[name] += value
         if len(n) <= 2 * _SECONDS_MAX:
             n[name, at_s] += value
-    values = {"transactions": done} | dict(zip(("skipped", "retried", "retries"), cells[10:13], strict=False))
-    for name, i in (("latency", 2), ("lag", 6)):
-        if done and len(cells) > i + 3 and (name == "latency" or any(cells[6:10])):
-            values |= {
-                f"{name}_mean_us": cells[i] / done,
-                f"{name}_min_us": cells[i + 2],
-                f"{name}_max_us": cells[i + 3],
-            }
-    now.report.samples.add_row(at_s, "pgbench", values)
+    for name in ("latency", "lag"):
+        total = cells.pop(name, 0)
+        if done and (total or name == "latency"):
+            cells[f"{name}_mean_us"] = total / done
+        else:
+            cells = {column: value for column, value in cells.items() if not column.startswith(name)}
+    now.report.samples.add_row(at_s, "pgbench", {"transactions": done} | cells)
     return None
 
 
@@ -155,4 +155,4 @@ def _close(now: Now) -> None:
         report.notice("skipped", f"{n['skipped']:,} transactions were skipped, and are not counted")
 
 
-_INTERVALS = Lines((rule(rf"\s*{_INTERVAL.pattern}\s*", _interval),), _close)
+_INTERVALS = Lines((Rule(_INTERVAL, _interval),), _close)

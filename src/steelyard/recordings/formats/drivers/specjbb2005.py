@@ -18,7 +18,7 @@ read = Lines(
         figure(r".*Maximum transactions .* = +(\d+)(?! *\d).*", "warehouse_most", "", "neither", "no"),
         figure(r".*throughput = +(N) SPECjbb2005 bops.*", "bops", "bops", "higher", "no", once="bops"),
         rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?) *", _property),
-        known(r"(?:result|input|config|global)\.\S+?=", r"\s*Calculating results[ .]*$"),
+        known(r"(?:result|input|config|global)\.\S+?=|\s*Calculating results[ .]*$"),
     ),
     lambda now: None,
     after=("bops", ".*(?:Minimum|Maximum|Difference|Calculating)"),

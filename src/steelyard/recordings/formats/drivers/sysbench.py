@@ -37,6 +37,13 @@ _OLD = (
     r" writes: (?P<writes_per_s>N), response time: (?P<latency>N)ms \((?P<percent>\d+)%\),"
     r" errors: +(?P<errors_per_s>N), reconnects: +(?P<reconnects_per_s>N)\s*"
 )
+_COUNTED = (
+    r"\s+(?:transactions: +(?P<done>\d+) +\((?P<per_s>N) per sec\.\)"
+    r"|total number of events: +(?P<events>\d+)|ignored errors: +(?P<failed>\d+) +\(.*"
+    r"|reconnects: +(?P<reconnects>\d+) +\(.*|read: +(?P<queries_read>\d+)|write: +(?P<queries_write>\d+)"
+    r"|other: +(?P<queries_other>\d+)|total: +(?P<queries_total>\d+)|sum: +(?P<latency_sum_ms>N)"
+    r"|total time taken by event execution: +(?P<latency_sum_s>N)s?)"
+)
 # rates and times of the summary are rounded, and taken one after another
 _SLACK = 0.015
 
@@ -45,9 +52,10 @@ def _progress(now: Now, found: Found) -> None:
     cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
     if "eps" in cells:
         cells["tps"] = cells.pop("eps")
-    cells[f"p{found['percent']}_ms"] = cells.pop("latency")
-    at_s, now.numbers["threads"] = cells.pop("t"), cells.pop("clients")
-    del cells["percent"]
+    cells[f"p{cells.pop('percent'):g}_ms"] = cells.pop("latency")
+    at_s = cells.pop("t")
+    # threads that an error ended are no longer counted
+    now.numbers["threads"] = max(now.numbers["threads"], cells.pop("clients"))
     now.numbers["until"] = at_s
     now.timed.add_row(at_s, "sysbench", cells)
 
@@ -118,21 +126,12 @@ read = Lines(
         fact(r"(sysbench .*)", "driver", once="version"),
         rule(r"\[ \d+s \] Checkpoint report:", lambda now, _: now.numbers.update(checkpoints=1)),
         numbers(r"Number of threads: (?P<clients>\d+)"),
-        rule(r"\s+transactions: +(?P<done>\d+) +\((?P<per_s>N) per sec\.\)", _count),
-        rule(r"\s+total number of events: +(?P<events>\d+)", _count),
-        rule(r"\s+ignored errors: +(?P<failed>\d+) +\(.*", _count),
-        rule(r"\s+reconnects: +(?P<reconnects>\d+) +\(.*", _count),
-        rule(r"\s+read: +(?P<queries_read>\d+)", _count),
-        rule(r"\s+write: +(?P<queries_write>\d+)", _count),
-        rule(r"\s+other: +(?P<queries_other>\d+)", _count),
-        rule(r"\s+total: +(?P<queries_total>\d+)", _count),
-        rule(r"\s+sum: +(?P<latency_sum_ms>N)", _count),
-        rule(r"\s+total time taken by event execution: +(?P<latency_sum_s>N)s?", _count),
+        rule(_COUNTED, _count),
         numbers(_AT_START),
         rule(r"\s+(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +(N)(?:ms)?", _latency),
-        reading(r"\s+events \(avg/stddev\): +(?P<events_mean>N)/(?P<events_stddev>N)", "threads"),
         reading(
-            r"\s+execution time \(avg/stddev\): +(?P<execution_time_mean>N)/(?P<execution_time_stddev>N)",
+            r"\s+(?:events \(avg/stddev\): +(?P<events_mean>N)/(?P<events_stddev>N)|execution time"
+            r" \(avg/stddev\): +(?P<execution_time_mean>N)/(?P<execution_time_stddev>N))",
             "threads",
         ),
         word(r"(?P<rate>Target transaction rate: .*)"),

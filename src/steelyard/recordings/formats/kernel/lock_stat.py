@@ -9,7 +9,7 @@ they waited for second. https://docs.kernel.org/locking/lockstat.html
 from typing import Any
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, Now, has, rule
+from steelyard.recordings.lines import Found, Lines, Now, has, noted, rule
 
 TITLE = "/proc/lock_stat of Linux, versions 0.3 and 0.4"
 
@@ -80,11 +80,6 @@ def _site(now: Now, found: Found) -> bool | None:
     return None
 
 
-def _warning(now: Now, found: Found) -> None:
-    text = "lock_stat: all lock debugging disabled: its counts stopped"
-    now.report.notice("source-warns", text)
-
-
 sniff = has(r"lock_stat version 0\.[34]\b|class name    con-bounces")
 read = Lines(
     (
@@ -92,7 +87,9 @@ read = Lines(
         rule(r"\s*(\S.*?):((?:\s+\d+(?:\.\d+)?)+)\s*(\.\.\.)?\s*", _lock),
         rule(r"\s+-+\s*", _ruler),
         rule(r"\s*(\S.*?)\s+(\d+)\s+\[<[0-9a-fx]+>\]\s+(\S+)\s*", _site),
-        rule(r"\s*All lock debugging disabled\s*", _warning),
+        noted(
+            r"\s*All lock debugging disabled\s*", "lock_stat: all lock debugging disabled: its counts stopped"
+        ),
     ),
     lambda now: now.report.differences("locks", _KEY, _COUNTERS, "/proc/lock_stat"),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
-from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, numbers, rule
+from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, noted, numbers, rule
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Line, Source
 
@@ -38,17 +38,22 @@ _TYPES = {"SPINLOCKS": "spinlock", "RWLOCK READS": "rwlock:R", "RWLOCK WRITES": 
 def _joined(lines: Iterator[Line]) -> Iterator[Line]:
     """Lines; a row that ends early together with the next line."""
     begun: Line | None = None
-    for line in lines:
-        whole = f"{begun[1]}\n{line[1]}" if begun else line[1]
-        if begun and not (_ROW.fullmatch(whole) or _READS.fullmatch(whole)):
+    for number, text in lines:
+        if begun:
+            whole = f"{begun[1]}\n{text}"
+            if _is_row(whole):
+                text, begun = whole, None
+        if begun:
             yield begun
-            whole = line[1]
-        begun = (line[0], whole)
-        if not re.match(r"\s*[\d.]+ ?%", whole) or _ROW.fullmatch(whole) or _READS.fullmatch(whole):
-            yield begun
-            begun = None
+        begun = (number, text) if re.match(r"\s*[\d.]+ ?%", text) and not _is_row(text) else None
+        if not begun:
+            yield number, text
     if begun:
         yield begun
+
+
+def _is_row(text: str) -> bool:
+    return bool(_ROW.fullmatch(text) or _READS.fullmatch(text))
 
 
 def _section(now: Now, found: Found) -> None:
@@ -57,10 +62,6 @@ def _section(now: Now, found: Found) -> None:
 
 def _heading(now: Now, found: Found) -> None:
     now.numbers["name"] = len(found[1])
-
-
-def _warning(now: Now, found: Found) -> None:
-    now.report.notice("source-warns", f"lockmeter warns: {found[0].strip()}")
 
 
 def _continue(now: Now, found: Found) -> None:
@@ -99,7 +100,7 @@ _LINES = Lines(
     (
         rule(r"\s*(?P<section>SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b.*", _section, once="{section}"),
         rule(r"(.*TOTAL.*\b)NAME\s*", _heading),
-        rule(r".*(?i:overflowed|may be in error).*", _warning),
+        noted(r".*(?i:overflowed|may be in error).*", "lockmeter warns: {}"),
         rule(r"\s*(\+0x\S*)\s*", _continue),
         Rule(_ROW, _lock),
         Rule(_READS, _lock),

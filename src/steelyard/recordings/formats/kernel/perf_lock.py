@@ -5,7 +5,7 @@ from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
 
 TITLE = "perf lock contention"
 
-_TIME = r"([\d.]+ (?:s|m|ms|us|ns))"
+_TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
 
 
@@ -32,11 +32,7 @@ read = Lines(
         word(_HEADING),
         rule(rf"\s*(\d+)\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+(\S.*?)\s*", _lock),
         known(
-            r"\s+0x[0-9a-f]+\s+\S+$",
-            "=== output for debug ===$",
-            r"bad: \d+, total: \d+$",
-            "bad rate:",
-            "histogram of",
+            r"\s+0x[0-9a-f]+\s+\S+$|=== output for debug ===$|bad: \d+, total: \d+$|bad rate:|histogram of"
         ),
     )
 )

@@ -8,7 +8,7 @@ may be that much too low; shares are exact to 0.01 %. Of several events the firs
 import re
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
+from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
 
 TITLE = "perf report --stdio"
 
@@ -31,19 +31,16 @@ def _samples(now: Now, found: Found) -> None:
         now.numbers["most"] = now.numbers["total"] + times - 1
 
 
-def _columns(now: Now, found: Found) -> None:
-    now.words["columns"] = found[0]
-
-
 def _row(now: Now, found: Found) -> bool | None:
     columns, n = now.words["columns"], now.numbers
-    with_count = " Samples " in columns
-    counted = re.fullmatch(r"(\d+)\s+(\S.*)", found[2]) if with_count else None
-    symbol = _SYMBOL.fullmatch(counted[2] if counted else found[2])
-    if symbol is None or bool(counted) != with_count:
+    with_count = " Samples" in columns
+    counted = re.fullmatch(r"(\d+)\s+(\S.*)", found[3]) if with_count else None
+    symbol = _SYMBOL.fullmatch(counted[2] if counted else found[3])
+    fits = columns and bool(found[1]) == ("Children" in columns) and bool(counted) == with_count
+    if symbol is None or not fits:
         return False
     command, _, kind, name = symbol.groups()
-    count = int(counted[1]) if counted else round(n["total"] * exact(found[1]) / 100)
+    count = int(counted[1]) if counted else round(n["total"] * exact(found[2]) / 100)
     function = _IPC.sub("", name).replace(";", ":") + ("_[k]" if kind == "k" else "")
     n["counted"] = with_count
     if now.words["event"] == now.report.facts["event"]:
@@ -62,9 +59,13 @@ sniff = has("^# Samples: ", r"#\s+(?:Children\s+Self|Overhead)\s")
 read = Lines(
     (
         rule(r"# Samples: (N)([KMG]?) +of event '?([^']+)'?.*", _samples),
-        rule(r"#\s+(?:Children\s+Self|Overhead)\s.*", _columns),
-        known("#", r"\s+\|", r"\s+-+$", r"[|\s]*[-|].*$", r"\s+\d+\.\d+%--", "---"),
-        rule(r"\s+(?:[\d.]+%\s+)?(N)%\s+(\S.*?)\s*", _row),
+        # rows below other columns are not understood
+        word(
+            r"(?P<columns>#\s+(?:Children\s+Self|Overhead)(?:\s+Samples)?)(?:\s+Command)?"
+            r"(?:\s+Shared Object)?\s+Symbol\b.*"
+        ),
+        known(r"#|\s+\||\s+-+$|[|\s]*[-|].*$|\s+\d+\.\d+%--|---"),
+        rule(r"\s+(N%\s+)?(N)%\s+(\S.*?)\s*", _row),
     ),
     _close,
 )

@@ -7,9 +7,11 @@ from steelyard.recordings.lines import Found, Lines, Now, Words, known, rule
 
 TITLE = "perf script"
 
-_EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):\s*(.*)"
+_EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
 _STACKS_MAX = 200_000
+# an idle machine is sampled more often
+_PAUSE_S = 10.0
 
 
 def sniff(head: str) -> bool:
@@ -30,6 +32,8 @@ def _event(now: Now, found: Found) -> None:
     now.words = Words(command=found[1].replace(";", ":"), event=event)
     if now.report.facts.setdefault("event", event) != event:
         n[f"samples of {event}"] += 1
+    gap_s = at_s - n.get("last", at_s)
+    n["paused_s"] += gap_s * (gap_s > _PAUSE_S)
     # of several CPUs: not in order
     n |= {"first": min(at_s, n.get("first", at_s)), "last": max(at_s, n.get("last", at_s))}
 
@@ -52,7 +56,10 @@ def _close(now: Now) -> None:
     ]:
         text = f"several events: the profile is of {report.facts['event']}; left out: {', '.join(left_out)}"
         report.notice("event-left-out", text)
-    report.seconds = n["last"] - n["first"] or None
+    report.seconds = n["last"] - n["first"] - n["paused_s"] or None
+    if n["paused_s"]:
+        text = f"no sample in {n['paused_s']:g} s, as between two captures: that time does not count"
+        report.notice("intervals-missing", text)
 
 
 read = Lines((rule(_FRAME, _frame), rule(_EVENT, _event), known(r"\s*$")), _close)

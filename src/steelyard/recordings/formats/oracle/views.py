@@ -6,7 +6,7 @@ back was reset in between, and the difference is not formed.
 
 import re
 
-from steelyard.recordings.cells import number, slug
+from steelyard.recordings.cells import number, slug, whole
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row, rows_of, take_each
@@ -39,14 +39,22 @@ def read(source: Source) -> list[Report]:
     """One report: what was counted between the first and the last capture."""
     report = Report(source.place(source.first))
     captures: dict[str, int] = {}
+    rows: set[tuple[int, str]] = set()
 
     def take(row: Row) -> bool | None:
         cells = row.cells
-        values = {to: (number(cells[c]), one) for c, (to, one) in _LATCH.items() if c in cells}
         value = number(cells.get("value", ""))
-        counts = {to: int(count) * one for to, (count, one) in values.items() if count is not None}
-        if not (name := cells["name"]):
+        # without a number the column is empty
+        counts = {
+            to: whole(cells[c]) * one
+            for c, (to, one) in _LATCH.items()
+            if number(cells.get(c, "")) is not None
+        }
+        # a latch has children, each with its number
+        name = " ".join(filter(None, (cells["name"], cells.get("child"))))
+        if not name or (row.table, name) in rows:
             return False
+        rows.add((row.table, name))
         if "gets" in counts:
             report.row("latches", latch=name, **counts)
         elif value is None:

@@ -1,6 +1,6 @@
 """lockstat of Solaris and FreeBSD: one table per kind of event; times in ns where the column says nsec."""
 
-from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule
+from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule, word
 
 TITLE = "lockstat (Solaris, illumos, FreeBSD)"
 
@@ -13,15 +13,12 @@ def _section(now: Now, found: Found) -> None:
     now.report.sample(0, found[1], "events", float(found[2]))
 
 
-def _heading(now: Now, found: Found) -> None:
-    now.words["unit"] = found[1] or ""
-
-
 def _row(now: Now, found: Found) -> bool | None:
     """Spins and blocks become rows of `locks`, all else readings."""
+    # of rates (-R) no heading is known
     event, unit = now.words["event"], now.words["unit"]
     count, each = int(found[1]), int(found[2] or 0)
-    if bool(unit) != bool(found[2]):
+    if "unit" not in now.words or bool(unit) != bool(found[2]):
         return False
     if unit == "nsec" and "hold" not in event:
         # lockstat prints means alone, no longest wait
@@ -38,8 +35,8 @@ sniff = has(rf"^{_SECTION}$", "indv")
 read = Lines(
     (
         rule(_SECTION, _section, once="{event}"),
-        rule(r"\s*Count\s+indv\s+cuml\s+rcnt\s+(nsec|spin|\S+)?\s*Lock\s+Caller\s*", _heading),
-        rule(r"\s*(\d+)\s+N%\s+N%\s+\d+\.\d+\s+(?:(\d+)\s+)?(?!\d+\s)(\S+)\s+(\S.*?)\s*", _row),
+        word(r"\s*Count\s+indv\s+cuml\s+rcnt\s+(?P<unit>\S+)?\s*Lock\s+Caller\s*"),
+        rule(r"\s*(\d+)\s+N%\s+N%\s+\d+\.\d+\s+(?:(\d+)\s+)?(?!\d+\s)(\S.*?)\s+(\S+)\s*", _row),
     ),
     lambda now: None,
 )

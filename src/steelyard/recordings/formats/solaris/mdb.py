@@ -58,9 +58,8 @@ read = Lines(
         rule(r"\s*[0-9a-f]{4,} +(\S+) +[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +(-?\d+) +-?\d+\b.*", _thread),
         rule(r"([A-Z]\S*(?: \S+)*) {2,}(\d+) +(\d[\d.]*[KMG]?)(?: +(\d+)%)?\s*", _pages),
         known(
-            r"[\s|+>-]*(?:\||RUNNING <--\+|READY|EXISTS|ENABLE|PIL THREAD|PRI THREAD.*)[\s|+]*",
-            "> *(?:::|$)",
-            r"[|\s]*$",
+            r"[\s|+>-]*(?:\||RUNNING <--\+|READY|EXISTS|ENABLE|PIL THREAD|PRI THREAD.*)[\s|+]*"
+            r"|> *(?:::|$)|[|\s]*$"
         ),
     ),
     _close,

@@ -15,15 +15,18 @@ _SHARES = 8
 
 
 def _heading(now: Now, found: Found) -> None:
+    now.words["of"] = found[1]
     now.numbers["at"] = now.numbers.get("at", -1) + 1
 
 
 def _thread(now: Now, found: Found) -> None:
     cells = found.groups()[2:14]
     values = [*map(exact, cells[:_SHARES]), *map(abbreviated, cells[_SHARES:])]
-    for i, (name, value) in enumerate(zip(_COLUMNS.lower().split(), values, strict=True)):
-        metric = name + ("_percent" if i < _SHARES else "")
-        now.report.sample(now.numbers["at"], f"{found[1]} {found[15]}", metric, value)
+    # without -L the number of threads follows, which changes
+    name = found[15].rpartition("/")[0] if now.words["of"] == "NLWP" else found[15]
+    for i, (column, value) in enumerate(zip(_COLUMNS.lower().split(), values, strict=True)):
+        metric = column + ("_percent" if i < _SHARES else "")
+        now.report.sample(now.numbers["at"], f"{found[1]} {name}", metric, value)
 
 
 def _total(now: Now, found: Found) -> None:
@@ -39,7 +42,7 @@ def _close(now: Now) -> None:
 sniff = has(f"^{_HEADING}")
 read = Lines(
     (
-        rule(f"{_HEADING}.*", _heading),
+        rule(rf"{_HEADING}(\w+)\s*", _heading),
         rule(r"Total: \d+ processes, (\d+) lwps, load averages: (N), N, N\s*", _total),
         # the user may follow its process without a gap
         rule(

@@ -9,7 +9,10 @@ from steelyard.recordings.lines import has
 
 TITLE = "vmstat and mpstat of Solaris"
 
-_MPSTAT, _VMSTAT = r"^ *CPU +minf +mjf +xcal\b.*\bidl\b", r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$"
+_MPSTAT, _VMSTAT = (
+    r"^ *(?:CPU|SET) +minf +mjf +xcal\b.*\bidl\b",
+    r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$",
+)
 _PERCENT = ("usr", "us", "sys", "wt", "st", "idl", "id")
 
 
@@ -18,7 +21,8 @@ def _heading(columns: list[str]) -> Heading | None:
         return None
     # the second `sy` of vmstat is the CPU's; `in sy cs` are faults
     names = ["sys" if name == "sy" and columns[i - 1] == "us" else name for i, name in enumerate(columns)]
-    per_cpu = names[0] == "CPU"
+    # mpstat -a counts sets of processors
+    per_cpu = names[0] in ("CPU", "SET")
     return Heading(
         len(names),
         tuple(
@@ -26,7 +30,7 @@ def _heading(columns: list[str]) -> Heading | None:
             for i, name in enumerate(names)
             if i >= per_cpu
         ),
-        ((0, "cpu "),) if per_cpu else (),
+        ((0, f"{names[0].lower()} "),) if per_cpu else (),
         shares=tuple(i for i, name in enumerate(names) if name in _PERCENT),
     )
 
@@ -35,7 +39,7 @@ sniff = has(f"{_MPSTAT}|{_VMSTAT}")
 read = Columns(
     "Solaris",
     _heading,
-    {"cpu_busy_mpstat": r"cpu \d+", "cpu_busy_vmstat": "host"},
+    {"cpu_busy_mpstat": r"(?:cpu|set) \d+", "cpu_busy_vmstat": "host"},
     since_boot=True,
     page=19,
 )

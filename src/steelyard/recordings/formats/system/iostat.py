@@ -9,8 +9,10 @@ TITLE = "iostat (Linux)"
 def _heading(columns: list[str]) -> Heading | None:
     if columns[0] == "avg-cpu:":
         return sysstat(columns[1:], (), "cpu all")
-    return sysstat(columns, columns[:1]) if columns[0].startswith("Device") else None
+    # with --pretty the device stands last
+    names = [name for name in columns if name.startswith("Device")]
+    return sysstat(columns, names) if names else None
 
 
-sniff = has(r"^(?:avg-cpu:\s+%user|Device:?\s+\S*(?:tps|/s))", r"^(?:Linux \S+ \(|avg-cpu:)")
+sniff = has(r"^(?:avg-cpu:\s+%user|Device:?\s+\S*(?:tps|/s)|.*/s .* Device$)", r"^(?:Linux \S+ \(|avg-cpu:)")
 read = Columns("iostat", _heading, {"cpu_busy_iostat": "cpu all"}, since_boot=True)

@@ -1,5 +1,6 @@
 """mpstat of sysstat on Linux."""
 
+from steelyard.recordings.clocks import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
@@ -7,7 +8,7 @@ from steelyard.recordings.source import BANNER
 TITLE = "mpstat (Linux)"
 
 # `sar -u ALL` has the same columns in another order
-sniff = has(BANNER.pattern, r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+CPU\s+%usr\s+%nice(?!.*%steal\s+%irq)")
+sniff = has(BANNER.pattern, rf"^{CLOCK}\s+CPU\s+%usr\s+%nice(?!.*%steal\s+%irq)")
 read = Columns(
     "mpstat",
     lambda columns: sysstat(columns, ("CPU", "INTR", "NODE")),

@@ -1,5 +1,6 @@
 """pidstat of sysstat: CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
+from steelyard.recordings.clocks import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
@@ -8,7 +9,8 @@ TITLE = "pidstat (Linux)"
 
 sniff = has(
     BANNER.pattern,
-    r"^(?:\d\d:\d\d:\d\d(?: [AP]M)?|#\s+Time)\s+(?:UID|USER)\s+(?:PID|TGID)\s",
+    # old versions name no user
+    rf"^(?:{CLOCK}|\d{{10}}|#\s+Time)\s+(?:(?:UID|USER)\s+)?(?:PID|TGID)\s",
 )
 # with -h all columns are in one table, with the time among them
 read = Columns(

@@ -1,6 +1,5 @@
 """sar's binary files as JSON: `sadf -j`."""
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -19,15 +18,25 @@ TITLE = "sadf -j (sar's binary files as JSON)"
 _NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _CLOSES = {"{": "}", "[": "]"}
+_BEGINS = re.compile(r'"statistics"\s*:\s*\[')
+_DECODER = json.JSONDecoder()
 Json = dict[str, Any]
 
 
-sniff = has(r'\A\s*\{[\s\S]{0,200}?"sysstat"')
+_OTHER = has(r"\A(?:# hostname;interval;timestamp;|\S+\t-?\d+\t\d|<\?xml[\s\S]{0,400}?<sysstat\b)")
+_JSON = has(r'\A\s*\{[\s\S]{0,200}?"sysstat"')
+
+
+def sniff(head: str) -> bool:
+    """Whether it is of sadf: JSON, or a form that is refused by its name."""
+    return _JSON(head) or _OTHER(head)
 
 
 def read(source: Source) -> list[Report]:
     """One report per host, in constant memory; of a file that was cut off, what came before counts."""
-    elements = _Elements(source, "statistics")
+    if _OTHER(source.head()):
+        raise InputError(f"{source.path}: of sadf only JSON is read", "sadf -j FILE -- -A")
+    elements = _Elements(source)
     reports: list[_Host] = []
     try:
         for one in elements:
@@ -49,11 +58,10 @@ def read(source: Source) -> list[Report]:
 
 @dataclass
 class _Host:
-    """Readings of one host as they are read. last: their time; interval_s: that of the first."""
+    """Readings of one host as they are read. interval_s: before the first."""
 
     report: Report
     busy: Mean = field(default_factory=Mean)
-    last: datetime | None = None
     interval_s: float = 0.0
 
     def add(self, one: Json) -> None:
@@ -61,8 +69,8 @@ class _Host:
         at = _moment(one["timestamp"])
         if self.report.began is None:
             self.report.began, self.interval_s = at, float(one["timestamp"].get("interval", 0))
-        self.last = at
         at_s = (at - self.report.began).total_seconds()
+        self.report.seconds = max(at_s, self.report.seconds or 0.0) or None
         for entity, metric, value in _numbers({k: v for k, v in one.items() if k != "timestamp"}, "host", ""):
             self.report.sample(at_s, entity, metric, value)
         for cpu in one.get("cpu-load", []):
@@ -75,8 +83,6 @@ class _Host:
         report.server = str(host.get("nodename", ""))
         report.facts |= {"host": report.server, "CPUs": str(host.get("number-of-cpus", ""))}
         report.figure("cpu_busy_sar", self.busy.value, "%")
-        if report.began and self.last and self.last > report.began:
-            report.seconds = (self.last - report.began).total_seconds()
         report.begin_earlier(self.interval_s)
         return report
 
@@ -102,59 +108,53 @@ def _numbers(value: Any, entity: str, name: str) -> Iterator[tuple[str, str, flo
         yield entity, name, float(value)
 
 
+@dataclass
 class _Elements:
-    """Iterates over the objects in all arrays with a name, one after another: the document need not fit into
-    memory. Then `rest` is the document with null for each.
+    """Iterates over the objects in all arrays `statistics`, one after another: the document need not fit into
+    memory. Then `rest` is the document without them.
 
     array: number of the array of the last object, from 1.
     cut_off_at: number of the line at which the document ends too early; None: it is whole.
     """
 
-    def __init__(self, source: Source, name: str) -> None:
-        self.array = 0
-        self.cut_off_at: int | None = None
-        self.rest: Any = None
-        self._source, self._name = source, f'"{name}"'
+    source: Source
+    array: int = 0
+    cut_off_at: int | None = None
+    rest: Any = None
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Json]:
         """Raises ValueError for what is no JSON."""
-        open_: list[str] = []
-        last, number = "", 0
-        rest, element = io.StringIO(), io.StringIO()
-        # depth of the array, 0: outside of it; inside an element all text belongs to it
-        array = 0
-        for number, text in self._source.lines():
-            if self._source.skipped.cut_off_at == number:
+        text, rest, inside, depth, number = "", "", False, 0, 0
+        for number, line in self.source.lines():
+            if self.source.skipped.cut_off_at == number:
                 break
-            start = 0
-            for token in _TOKEN.finditer(text):
-                found = token[0]
-                if found in _CLOSES:
-                    if array and len(open_) == array:
-                        rest.write(text[start : token.start()])
-                        start = token.start()
-                    elif not array and found == "[" and last == self._name:
-                        array = len(open_) + 1
-                        self.array += 1
-                    open_.append(found)
-                elif found in _CLOSES.values():
-                    if not open_ or _CLOSES[open_.pop()] != found:
-                        raise ValueError(f"line {number}: an unexpected {found}")
-                    if array and len(open_) == array:
-                        element.write(text[start : token.end()])
-                        start = token.end()
-                        yield cast("dict[str, Any]", json.loads(element.getvalue()))
-                        element = io.StringIO()
-                        rest.write("null")
-                    elif len(open_) < array:
-                        array = 0
+            text += line + "\n"
+            # of the objects that are open; inside an array an object is read when it is whole
+            depth += line.count("{") - line.count("}")
+            while True:
+                if inside:
+                    text = text.lstrip(" \t\n,")
+                    if not text or depth > 0:
+                        break
+                    inside = not text.startswith("]")
+                if inside:
+                    element, end = _DECODER.raw_decode(text)
+                    text = text[end:]
+                    yield element
+                # two lines may share a beginning
+                elif begins := _BEGINS.search(text, max(0, len(text) - len(line) - 20)):
+                    rest, text, inside = rest + text[: begins.end()], text[begins.end() :], True
+                    depth = text.count("{") - text.count("}")
+                    self.array += 1
                 else:
-                    last = found
-            (element if array and len(open_) > array else rest).write(text[start:] + "\n")
-        text = rest.getvalue()
+                    break
+        rest += "" if inside else text
+        open_: list[str] = []
+        for token in _TOKEN.findall(rest):
+            if token in _CLOSES:
+                open_.append(_CLOSES[token])
+            elif open_[-1:] == [token]:
+                open_.pop()
         if open_:
             self.cut_off_at = number
-            # of an element that was cut off nothing is left
-            open_ = open_[:array] if array else open_
-            text = text.rstrip().rstrip(",") + "".join(_CLOSES[one] for one in reversed(open_))
-        self.rest = json.loads(text)
+        self.rest = json.loads(rest.rstrip().rstrip(",") + "".join(reversed(open_)))

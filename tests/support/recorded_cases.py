@@ -1,0 +1,41 @@
+"""Files in the shape of public reports, and what is read from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.recordings.registry import reports_in
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+
+CASES = Path(__file__).parent.parent / "quick/recordings/cases"
+Series = dict[tuple[str, str], list[tuple[float, float]]]
+
+
+def read(name: str, not_understood: int = 0) -> list[Report]:
+    source = Source(CASES / name)
+    found = reports_in(source)
+    assert source.skipped.count == not_understood, source.skipped.lines
+    return found
+
+
+def one(name: str, not_understood: int = 0) -> Report:
+    (report,) = read(name, not_understood)
+    return report
+
+
+def figures(report: Report) -> dict[str, float]:
+    return {figure.name: figure.value for figure in report.figures}
+
+
+def series(report: Report) -> Series:
+    """Times and values by entity and metric."""
+    found: Series = {}
+    for sample in report.samples:
+        found.setdefault((sample.entity, sample.metric), []).append((sample.at_s, sample.value))
+    return found
+
+
+def work(report: Report) -> tuple[int, int, float | None, int | None]:
+    assert report.work is not None and report.work.foots
+    return report.work.transactions, report.work.errors, report.seconds, report.clients
