@@ -119,7 +119,7 @@ def write_published(name: str, path: Path) -> Study:
 
 def bundle_of(path: Path) -> Path:
     """The bundle at a path; of a recording's name, its bundle here, which is written if there is none."""
-    if path.exists() or str(path) not in catalogue():
+    if str(path) not in catalogue() or path.exists():
         return path
     written = path.with_name(f"{path}.bundle")
     if not written.exists():
