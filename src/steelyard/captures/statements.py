@@ -68,26 +68,36 @@ _RELEASES = ("deallocate", "discard")
 _READS = ("select", "with", "show", "explain", "values", "table", "desc", "describe", "use", "fetch")
 _CONTROL = ("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release")
 _WRITES = ("insert", "update", "delete", "merge", "replace", "truncate", "call", "do", "copy", "load")
-# fmt: off
-_SERVER_VALUES = frozenset((
-    "now", "current_timestamp", "current_date", "current_time", "localtimestamp", "localtime",
-    "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday", "random", "uuid",
-    "gen_random_uuid", "uuid_generate_v4", "uuidv7", "nextval", "currval", "lastval", "txid_current",
-    "pg_backend_pid", "pg_current_xact_id", "rand", "sysdate", "curdate", "curtime", "unix_timestamp",
-    "utc_timestamp", "connection_id", "last_insert_id", "uuid_short",
-))
-# fmt: on
+_SERVER_VALUES = re.compile(
+    "now|current_timestamp|current_date|current_time|localtimestamp|localtime|clock_timestamp"
+    "|statement_timestamp|transaction_timestamp|timeofday|random|uuid|gen_random_uuid|uuid_generate_v4|uuidv7"
+    "|nextval|currval|lastval|txid_current|pg_backend_pid|pg_current_xact_id|rand|sysdate|curdate|curtime"
+    "|unix_timestamp|utc_timestamp|connection_id|last_insert_id|uuid_short"
+)
+# what a statement does to its transaction, by its words but `work` and `transaction`
+_ACTS = re.compile(
+    r"""
+    (?P<begin> (?: begin | xa\ (?:start|begin) | start\ (?:with|read|isolation) | start$ )\b )
+    | (?P<chain> (?:commit|end|rollback|abort)\ and\ chain\b )
+    | (?P<to> (?:rollback|abort)\ to\b )
+    | (?P<rollback> (?:rollback|abort)\b (?!.*\ prepared\b) )
+    | (?P<commit> (?:commit|end)\b (?!.*\ prepared\b) )
+    | set\b (?:.*\ ,)? (?:\ (?:@@)?(?:session|local))? \ (?:@@)?autocommit
+        \ (?: (?P<on> (?:1|on|true|default)(?:\ |$) ) | (?P<off>\S) )
+    # of MySQL; any session commits what one has prepared
+    | (?P<commits> xa\ (?:prepare|commit|rollback)\b )
+    | (?P<release> (?:deallocate|discard)\b )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 # of MariaDB: they commit the transaction that is open, and begin none
 # https://mariadb.com/docs/server/reference/sql-statements/transactions/sql-statements-that-cause-an-implicit-commit
-# fmt: off
-_COMMITS = frozenset((
-    "alter", "analyze", "cache", "change", "check", "create", "drop", "flush", "grant", "optimize", "rename",
-    "repair", "reset", "revoke", "start", "stop", "truncate", "lock", "unlock",
-))
-# fmt: on
+_COMMITS = re.compile(
+    "alter|analyze|cache|change|check|create|drop|flush|grant|optimize|rename|repair|reset|revoke|start|stop"
+    "|truncate|lock|unlock"
+)
 # they read no table: without autocommit, none of them begins a transaction
 _BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
-_AUTOCOMMIT = re.compile(r"(?:set|,)(?: (?:@@)?(?:session|local))? (?:@@)?autocommit (\S+)")
 _STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"))
 
 
@@ -138,7 +148,7 @@ def facts(sql: str, dialect: Dialect) -> Facts:
         copies="copy" in firsts or "load" in firsts,
         reads=reads and not writes and not words & {"nextval", "setval"},
         writes=writes or not reads,
-        server_values=bool(words & _SERVER_VALUES),
+        server_values=any(map(_SERVER_VALUES.fullmatch, words)),
         gives="returning" in words or bool(words & {"nextval", "currval", "lastval", "last_insert_id"}),
         state=any(first in _STATE for first in firsts) or {"create", "temporary"} <= words,
         several=len(parts) > 1,
@@ -175,34 +185,11 @@ def _act(part: Sequence[Token], dialect: Dialect) -> str:
     """https://www.postgresql.org/docs/current/sql-commands.html, and MariaDB's "Transactions"."""
     # without signs, and without those of a comment that MariaDB executes
     words = [token.text.lower() for token in part if token.kind != "other" or token.text == ","]
-    match [word for word in words if word not in ("work", "transaction")]:
-        case (
-            ["begin", *_]
-            | ["xa", "start" | "begin", *_]
-            | ["start"]
-            | ["start", "with" | "read" | "isolation", *_]
-        ):
-            return "begin"
-        case ["commit" | "end" | "rollback" | "abort", "and", "chain", *_]:
-            return "chain"
-        case ["rollback" | "abort", "to", *_]:
-            return "to"
-        case ["rollback" | "abort", *rest] if "prepared" not in rest:
-            return "rollback"
-        case ["commit" | "end", *rest] if "prepared" not in rest:
-            return "commit"
-        case ["prepare", _] if "transaction" in words:
-            return "commit"
-        case ["set", *_] if found := _AUTOCOMMIT.search(" ".join(words)):
-            return "on" if found[1] in ("1", "on", "true", "default") else "off"
-        # of MySQL; any session commits what one has prepared
-        case ["xa", "prepare" | "commit" | "rollback", *_]:
-            return "commits"
-        case [("deallocate" | "discard"), *_]:
-            return "release"
-        case [first, *rest] if dialect == "mysql" and first in _COMMITS and "temporary" not in rest:
-            return "commits"
-        case [first, *_] if first in _BEGINS_NONE:
-            return "none"
-        case _:
-            return ""
+    first, *rest = [word for word in words if word not in ("work", "transaction")] or [""]
+    if words[:2] == ["prepare", "transaction"]:
+        return "commit"
+    if found := _ACTS.match(" ".join((first, *rest))):
+        return found.lastgroup or ""
+    if dialect == "mysql" and _COMMITS.fullmatch(first) and "temporary" not in rest:
+        return "commits"
+    return "none" if first in _BEGINS_NONE else ""

@@ -22,8 +22,7 @@ from steelyard.lab.doctor.permissions import (
     pressure,
     tracefs,
 )
-from steelyard.lab.environment.environment import environment
-from steelyard.lab.environment.machine import read_text
+from steelyard.lab.environment.environment import environment, read_text
 from steelyard.lab.machine.refused_settings import inherited, limits
 from steelyard.quantities import listed
 from steelyard.subjects import kinds

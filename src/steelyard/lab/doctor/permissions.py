@@ -13,7 +13,7 @@ from steelyard import _core
 from steelyard.host.finding import Finding, held, privileged
 from steelyard.host.kernel.uprobes import mount_tracefs, new_group, tracefs_folder, with_cause
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.environment.machine import read_text
+from steelyard.lab.environment.environment import read_text
 from steelyard.lab.machine.refused_settings import own_slice_ms, refusals
 from steelyard.subjects import kinds
 

@@ -5,35 +5,180 @@ import platform
 import re
 import resource
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
 from steelyard.host.kernel.setting import chosen
-from steelyard.lab.environment.machine import (
-    cpu_facts,
-    field,
-    kernel_facts,
-    known,
-    mitigation_facts,
-    number,
-    output,
-    read_text,
-    virtualization_facts,
-)
 from steelyard.lab.environment.redaction import redact
+
+_SUBPROCESS_S = 5.0
+_SCHEDULER_SETTINGS = (
+    "sched_autogroup_enabled sched_cfs_bandwidth_slice_us sched_rt_runtime_us sched_rr_timeslice_ms"
+    " sched_schedstats sched_energy_aware numa_balancing timer_migration"
+)
+_MEMORY_SETTINGS = "swappiness overcommit_memory dirty_ratio dirty_background_ratio nr_hugepages"
+_HUGE_PAGES = (
+    "transparent_huge_pages:enabled transparent_huge_pages_defrag:defrag"
+    " transparent_huge_pages_shared:shmem_enabled"
+)
+
+
+def read_text(path: Path) -> str:
+    """The stripped text of a small file; '' when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _texts(folder: Path, names: str) -> dict[str, str]:
+    """Facts by name, of files in a folder. names: with spaces between them, `name:file` where they differ."""
+    files = (one.partition(":") for one in names.split())
+    return {name: read_text(folder / (file or name)) for name, _, file in files}
+
+
+def _known(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts without unknown ones."""
+    return {name: fact for name, fact in facts.items() if fact not in ("", None, {}, [])}
+
+
+def _output(*command: str) -> str | None:
+    """The stripped output of a program; None when it is not installed or fails."""
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SUBPROCESS_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _cpu_facts(proc: Path, sys: Path) -> dict[str, Any]:
+    """Model, cores, frequency, caches, topology."""
+    info = read_text(proc / "cpuinfo")
+    cpus = sorted((sys / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
+    topology = [_place(cpu) for cpu in cpus if (cpu / "topology").is_dir()]
+    policy = cpus[0] / "cpufreq" if cpus else sys
+    smt = read_text(sys / "devices/system/cpu/smt/active")
+    return {
+        "model": _field(info, "model name") or _field(info, "Processor") or platform.processor(),
+        "microcode": _field(info, "microcode"),
+        "architecture": platform.machine(),
+        "cpus_online": os.cpu_count(),
+        "cpus_usable": len(os.sched_getaffinity(0)),
+        "cores": len({(place["package"], place["core"]) for place in topology}) or None,
+        "sockets": len({place["package"] for place in topology}) or None,
+        "smt": {"1": "on", "0": "off"}.get(smt, ""),
+        "numa_nodes": len(list((sys / "devices/system/node").glob("node[0-9]*"))) or None,
+        **_texts(policy, "governor:scaling_governor frequency_driver:scaling_driver"),
+        "frequency_khz_min": _number(read_text(policy / "cpuinfo_min_freq")),
+        "frequency_khz_max": _number(read_text(policy / "cpuinfo_max_freq")),
+        "turbo_off": read_text(sys / "devices/system/cpu/intel_pstate/no_turbo"),
+        "caches": _caches(cpus[0]) if cpus else {},
+        "topology": topology,
+    }
+
+
+def _place(cpu: Path) -> dict[str, Any]:
+    return {
+        "cpu": int(cpu.name[3:]),
+        **_texts(cpu / "topology", "core:core_id package:physical_package_id siblings:thread_siblings_list"),
+        "node": next((node.name[4:] for node in cpu.glob("node[0-9]*")), ""),
+    }
+
+
+def _caches(cpu: Path) -> dict[str, str]:
+    caches: dict[str, str] = {}
+    for index in sorted((cpu / "cache").glob("index*")):
+        level, kind = read_text(index / "level"), read_text(index / "type")
+        suffix = {"Data": "d", "Instruction": "i"}.get(kind, "")
+        shared = read_text(index / "shared_cpu_list")
+        caches[f"L{level}{suffix}"] = f"{read_text(index / 'size')}, CPUs {shared}"
+    return caches
+
+
+def _field(text: str, name: str) -> str:
+    """The value of `name : value` in a listing; empty when absent."""
+    found = re.search(rf"^{re.escape(name)}\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _number(text: str) -> int | None:
+    """A whole number, None for any other text."""
+    return int(text) if text.isdigit() else None
+
+
+def kernel_facts(proc: Path, sys: Path) -> dict[str, Any]:
+    """Release, command line, clock, scheduler."""
+    preempt = re.search(r"PREEMPT\w*", platform.version())
+    return {
+        "release": read_text(proc / "sys/kernel/osrelease") or platform.release(),
+        "build": platform.version(),
+        "preemption": preempt[0] if preempt else "",
+        "cmdline": read_text(proc / "cmdline"),
+        **_texts(
+            sys / "devices/system/clocksource/clocksource0",
+            "clock_source:current_clocksource clock_sources:available_clocksource",
+        ),
+        "isolated_cpus": read_text(sys / "devices/system/cpu/isolated"),
+        "scheduler": _known(_texts(proc / "sys/kernel", _SCHEDULER_SETTINGS)),
+    }
+
+
+def mitigation_facts(sys: Path) -> dict[str, Any]:
+    """The kernel's mitigations of CPU vulnerabilities."""
+    folder = sys / "devices/system/cpu/vulnerabilities"
+    found = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
+    active = [name for name, text in found.items() if text.startswith("Mitigation")]
+    exposed = [name for name, text in found.items() if text.startswith("Vulnerable")]
+    return {"active": ", ".join(active), "vulnerable": ", ".join(exposed), "vulnerabilities": found}
+
+
+def virtualization_facts(proc: Path, sys: Path) -> dict[str, Any]:
+    """Hypervisor, container, and the limits of the lab's control groups."""
+    flags = _field(read_text(proc / "cpuinfo"), "flags").split()
+    return {
+        "hypervisor": "yes" if "hypervisor" in flags else "no" if flags else "",
+        "machine": _output("systemd-detect-virt", "--vm"),
+        "container": _output("systemd-detect-virt", "--container"),
+        **_texts(sys / "class/dmi/id", "vendor:sys_vendor product:product_name"),
+        **_cgroup_limits(proc, sys),
+    }
+
+
+def _cgroup_limits(proc: Path, sys: Path) -> dict[str, Any]:
+    """The tightest limits on CPU and memory of the lab's control groups, versions 1 and 2."""
+    cpus: list[float] = []
+    memory_bytes: list[int] = []
+    for line in read_text(proc / "self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        for folder in _ancestors(sys / "fs/cgroup" / controllers.removeprefix("name="), path):
+            quota, _, period = read_text(folder / "cpu.max").partition(" ")
+            quota = quota or read_text(folder / "cpu.cfs_quota_us")
+            period = period or read_text(folder / "cpu.cfs_period_us")
+            if quota.isdigit() and period.isdigit():
+                cpus.append(int(quota) / int(period))
+            for name in ("memory.max", "memory.limit_in_bytes"):
+                limit = _number(read_text(folder / name))
+                if limit is not None and limit < 2**60:  # version 1 writes "none" as a huge number
+                    memory_bytes.append(limit)
+    return {
+        "cgroup_cpus_limit": min(cpus, default=None),
+        "cgroup_memory_limit_bytes": min(memory_bytes, default=None),
+    }
+
+
+def _ancestors(root: Path, path: str) -> Iterator[Path]:
+    parts = [part for part in path.split("/") if part not in ("", "..")]
+    for n in range(len(parts), -1, -1):
+        yield root.joinpath(*parts[:n])
+
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 _PACKAGE = Path(__file__).parents[2]
-
-
-_MEMORY_SETTINGS = (
-    "swappiness",
-    "overcommit_memory",
-    "dirty_ratio",
-    "dirty_background_ratio",
-    "nr_hugepages",
-)
 
 
 def environment(
@@ -46,7 +191,7 @@ def environment(
     """
     facts = {
         "steelyard": _own_version(package),
-        "cpu": cpu_facts(proc, sys),
+        "cpu": _cpu_facts(proc, sys),
         "kernel": kernel_facts(proc, sys),
         "mitigations": mitigation_facts(sys),
         "virtualization": virtualization_facts(proc, sys),
@@ -55,7 +200,7 @@ def environment(
         "storage": _storage(data_dir or Path(os.environ.get("TMPDIR", "/tmp")), proc, sys),
         "limits": _limits(),
     }
-    return redact({group: known(found) for group, found in facts.items()})
+    return redact({group: _known(found) for group, found in facts.items()})
 
 
 def _own_version(package: Path) -> dict[str, Any]:
@@ -70,11 +215,11 @@ def _checkout(package: Path) -> dict[str, Any]:
     """The Git commit and state of Steelyard's code; {} when it was installed from a package."""
     git = ("git", "-C", str(package))
     # a virtual environment may lie in another project's work tree
-    if output(*git, "ls-files", "--error-unmatch", "__init__.py") is None:
+    if _output(*git, "ls-files", "--error-unmatch", "__init__.py") is None:
         return {}
     return {
-        "package_git_commit": output(*git, "rev-parse", "HEAD"),
-        "package_git_dirty": bool(output(*git, "status", "--porcelain")),
+        "package_git_commit": _output(*git, "rev-parse", "HEAD"),
+        "package_git_dirty": bool(_output(*git, "status", "--porcelain")),
     }
 
 
@@ -83,7 +228,7 @@ def _memory(proc: Path, sys: Path) -> dict[str, Any]:
     huge = sys / "kernel/mm/transparent_hugepage"
 
     def size_bytes(name: str) -> int | None:
-        kb = number(field(info, name).removesuffix(" kB"))
+        kb = _number(_field(info, name).removesuffix(" kB"))
         return None if kb is None else kb * 1024
 
     return {
@@ -91,10 +236,8 @@ def _memory(proc: Path, sys: Path) -> dict[str, Any]:
         "available_bytes": size_bytes("MemAvailable"),
         "swap_total_bytes": size_bytes("SwapTotal"),
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),
-        "transparent_huge_pages": chosen(read_text(huge / "enabled")),
-        "transparent_huge_pages_defrag": chosen(read_text(huge / "defrag")),
-        "transparent_huge_pages_shared": chosen(read_text(huge / "shmem_enabled")),
-        **{name: read_text(proc / "sys/vm" / name) for name in _MEMORY_SETTINGS},
+        **{name: chosen(text) for name, text in _texts(huge, _HUGE_PAGES).items()},
+        **_texts(proc / "sys/vm", _MEMORY_SETTINGS),
     }
 
 
@@ -128,8 +271,7 @@ def _storage(data_dir: Path, proc: Path, sys: Path) -> dict[str, Any]:
     queue = _queue(str(facts.get("device", "")), sys)
     if queue is not None:
         facts["device_scheduler"] = chosen(read_text(queue / "scheduler"))
-        facts["device_rotational"] = read_text(queue / "rotational")
-        facts["device_write_cache"] = read_text(queue / "write_cache")
+        facts |= _texts(queue, "device_rotational:rotational device_write_cache:write_cache")
     return facts
 
 

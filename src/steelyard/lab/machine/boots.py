@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import InputError
-from steelyard.lab.environment.machine import kernel_facts, mitigation_facts, read_text
+from steelyard.lab.environment.environment import kernel_facts, mitigation_facts, read_text
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options

@@ -21,7 +21,7 @@ from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of, shown
 from steelyard.host.finding import privileged
 from steelyard.host.kernel.setting import value_of
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.environment.machine import virtualization_facts
+from steelyard.lab.environment.environment import virtualization_facts
 from steelyard.study.host_settings import Schedule, Share, host_settings
 from steelyard.study.kernel_files import without_effect
 from steelyard.study.key_types import Settings
