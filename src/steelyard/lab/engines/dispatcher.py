@@ -5,20 +5,58 @@ blocks differ as runs of a real machine do.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from steelyard import _core
 from steelyard.lab.engines.result import EngineResult, Facts
-from steelyard.run_tables.rows import Columns, Rows, decoded, each
+from steelyard.run_tables.questions import asked
+from steelyard.run_tables.rows import Columns, Rows, decoded
 
 Say = Callable[[str], None]
-_Columns = dict[str, list[Any]]
 
 _SAMPLES = 30  # of a measure phase, at most one per simulated second
 _TRACE_ROWS_MAX = 4000
 _TRACED_THREADS_MAX = 4  # of the scaled group, unless the study names threads
-_TABLES = ("phases", "throughput", "latency", "clients", "samples")
+# what the tables of one simulation become: the bursts of the scaled group are the transactions, and its
+# threads the clients; times continue those of the previous load points, and counters go on as on one machine
+_TABLES = {
+    "phases": """
+        select place.point, count as clients, phase, start_ns + origin_ns as start_ns,
+            end_ns + origin_ns as end_ns
+        from phases, place
+    """,
+    "throughput": """
+        select throughput.* replace (
+            place.point as point, if(statement = scaled, 'transaction', statement) as statement
+        ) from throughput, place where statement <> 'transaction'
+    """,
+    "latency": """
+        select latency.* replace (
+            place.point as point, if(statement = scaled, 'transaction', statement) as statement
+        ) from latency, place where statement <> 'transaction'
+    """,
+    "clients": """
+        select clients.* replace (place.point as point, client - before as client)
+        from clients, place where client >= before and client < before + count
+    """,
+    "samples": """
+        select t_ns + origin_ns as t_ns, 'engine' as monitor, entity, metric,
+            value + if(ends_with(metric, '_total'), coalesce(reached, 0), 0) as value
+        from samples left join (
+            select entity::varchar as entity, metric::varchar as metric, arg_max(value, t_ns) as reached
+            from earlier group by all
+        ) using (entity, metric), place order by samples.rowid
+    """,
+}
+_TRACE = """
+select point, thread, 'ran' as reason, cpu::integer as cpu, (start_ns + origin_ns)::bigint as start_ns,
+    (end_ns + origin_ns)::bigint as end_ns, priority::integer as priority
+from intervals, place
+union all
+select point, thread, reason, null, (t_ns + origin_ns)::bigint, (t_ns + origin_ns)::bigint, priority::integer
+from priorities, place
+"""
 
 
 def run(plan_json: str, say: Say) -> str:
@@ -38,21 +76,25 @@ def run(plan_json: str, say: Say) -> str:
     plan["sample_s"] = max(1.0, plan["measure_s"] / _SAMPLES)
     rows = {name: Rows(name) for name in _TABLES}
     trace: dict[str, Columns] = {}
-    counters: dict[tuple[str, ...], float] = {}
     origin_ns, events = 0, 0
     for point, count in enumerate(points):
         plan["groups"] = [{**g, "count": count} if g["name"] == scaled else g for g in plan["groups"]]
         traced = point == len(points) - 1 and block == 1
         plan["trace"] = _trace_plan(plan, window, scaled) if traced else None
         result = json.loads(_core.dispatch_run(json.dumps(plan), _placed(say, point, count, origin_ns)))
-        _keep_scaled(result, scaled, plan["groups"])
-        _place(result, point, count, origin_ns)
-        _continue_counters(result["samples"], counters)
+        names = [group["name"] for group in plan["groups"]]
+        before = sum(group["count"] for group in plan["groups"][: names.index(scaled)])
+        place = {"point": point, "count": count, "origin_ns": origin_ns, "scaled": scaled, "before": before}
+        found: dict[str, Columns] = {
+            "place": {name: [value] for name, value in place.items()},
+            "earlier": rows["samples"].columns(),
+            **{name: decoded(name, result[name]) for name in _TABLES},
+        }
         if traced:
-            trace["trace"] = _trace(result["trace"], point, origin_ns)
-        for name in _TABLES:
-            rows[name].extend(decoded(name, result[name]))
-        origin_ns = result["phases"]["end_ns"][-1]
+            trace["trace"] = asked(_TRACE, {**found, **result["trace"]})
+        for name, sql in _TABLES.items():
+            rows[name].extend(asked(sql, found))
+        origin_ns += result["phases"]["end_ns"][-1]
         events += result["engine"]["events"]
     tables = {name: of_table.columns() for name, of_table in rows.items()}
     return EngineResult("dispatch", {**tables, **trace}, Facts(events=events)).to_json()
@@ -78,67 +120,3 @@ def _trace_plan(plan: Mapping[str, Any], window: Mapping[str, Any], scaled: str)
         for number in range(min(group["count"], _TRACED_THREADS_MAX if group["name"] == scaled else 1))
     ]
     return {"threads": threads, "from_s": from_s, "to_s": to_s, "limit": _TRACE_ROWS_MAX}
-
-
-def _keep_scaled(result: dict[str, Any], scaled: str, groups: Sequence[Mapping[str, Any]]) -> None:
-    """Makes the bursts of the scaled group the transactions, and its threads the clients."""
-    for name in ("throughput", "latency"):
-        rows = result[name]
-        rows["statement"] = [
-            {"transaction": None, scaled: "transaction"}.get(statement, statement)
-            for statement in rows["statement"]
-        ]
-        _keep(rows, [statement is not None for statement in rows["statement"]])
-    place = next(i for i, group in enumerate(groups) if group["name"] == scaled)
-    before = sum(int(group["count"]) for group in groups[:place])
-    numbers = range(before, before + int(groups[place]["count"]))
-    _keep(result["clients"], [number in numbers for number in result["clients"]["client"]])
-    result["clients"]["client"] = [number - before for number in result["clients"]["client"]]
-
-
-def _keep(rows: _Columns, kept: Sequence[bool]) -> None:
-    for name, values in rows.items():
-        rows[name] = [value for value, stays in zip(values, kept, strict=True) if stays]
-
-
-def _place(result: Mapping[str, Any], point: int, count: int, origin_ns: int) -> None:
-    """Gives every row its load point, and times that continue those of the previous load points."""
-    for name in _TABLES:
-        rows: _Columns = result[name]
-        if "point" in rows:
-            rows["point"] = [point for _ in rows["point"]]
-        for column in rows:
-            if column.endswith("_ns") and name in ("phases", "samples"):
-                rows[column] = [t_ns + origin_ns for t_ns in rows[column]]
-    result["phases"]["clients"] = [count for _ in result["phases"]["clients"]]
-    result["samples"]["monitor"] = ["engine" for _ in result["samples"]["t_ns"]]
-
-
-def _continue_counters(samples: _Columns, counters: dict[tuple[str, ...], float]) -> None:
-    """Continues counters from the end of the previous load point, as on one machine."""
-    before = dict(counters)
-    for row, key in enumerate([*each(samples, "entity", "metric")]):
-        if key[1].endswith("_total"):
-            samples["value"][row] += before.get(key, 0.0)
-            counters[key] = samples["value"][row]
-
-
-def _trace(parts: Mapping[str, _Columns], point: int, origin_ns: int) -> Columns:
-    """Stints on a CPU and changes of priority as rows of one table."""
-    rows = Rows("trace")
-    for thread, cpu, start_ns, end_ns, priority in each(
-        parts["intervals"], "thread", "cpu", "start_ns", "end_ns", "priority"
-    ):
-        rows.add(
-            point=point,
-            thread=thread,
-            reason="ran",
-            cpu=cpu,
-            start_ns=start_ns + origin_ns,
-            end_ns=end_ns + origin_ns,
-            priority=priority,
-        )
-    for thread, reason, t_ns, priority in each(parts["priorities"], "thread", "reason", "t_ns", "priority"):
-        at_ns = t_ns + origin_ns
-        rows.add(point=point, thread=thread, reason=reason, start_ns=at_ns, end_ns=at_ns, priority=priority)
-    return rows.columns()
