@@ -6,23 +6,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Literal
 
+from steelyard.captures import statements
 from steelyard.captures.entry import COPIED, CUT, FAILED, UNDOING, Entry, Records
-from steelyard.captures.statements import (
-    LONGEST_CHARACTERS,
-    Dialect,
-    Facts,
-    bare,
-    facts,
-    normalised,
-    without_releases,
-)
 from steelyard.workloads.replay import CapturedClass
 
 _FAILED_TRANSACTION = "statements of transactions that failed in the capture"
 _UNFINISHED = "statements of transactions that did not end in the capture"
 _ENCODING = "statements that are not UTF-8"
 _RELEASED = "releases of a driver's prepared statements: a replay has its own"
-_LONG = f"statements longer than {LONGEST_CHARACTERS >> 20} MiB"
+_LONG = f"statements longer than {statements.LONGEST_CHARACTERS >> 20} MiB"
 _EMPTY = "empty statements"
 _CHOICES = "choices of a database: a replay has one"
 _WITHOUT_BEGIN = "without a begin in the capture"
@@ -39,7 +31,7 @@ BATCHES = "texts of several statements, each measured as one"
 class _State:
     """Of a session, as its server has it. seen: whether its transactions are known, since one began."""
 
-    dialect: Dialect
+    dialect: statements.Dialect
     open: bool = False
     autocommit: bool = True
     seen: bool = False
@@ -64,7 +56,7 @@ class _State:
 class Selection:
     """Over all sessions of a capture. records: count what is left out; notes: by what they count."""
 
-    dialect: Dialect
+    dialect: statements.Dialect
     records: Records = field(default_factory=Records)
     notes: Counter[str] = field(default_factory=Counter[str])
     read_only: bool = True
@@ -95,7 +87,7 @@ class Selection:
             prepares = prepares or found.prepares
             if "release" in found.acts and not prepares:
                 self.records.leave(_RELEASED, entry.place)
-                if not (text := without_releases(entry.sql, self.dialect)):
+                if not (text := statements.without_releases(entry.sql, self.dialect)):
                     continue
                 entry = replace(entry, sql=text)
                 found = self._facts(entry)
@@ -153,8 +145,8 @@ class Selection:
             failed = (failed or flaw == undoes) and (bool(flaw) or "to" not in self._facts(entry).acts)
         return failed
 
-    def _facts(self, entry: Entry) -> Facts:
-        return facts(bare(entry.sql), self.dialect)
+    def _facts(self, entry: Entry) -> statements.Facts:
+        return statements.facts(statements.bare(entry.sql), self.dialect)
 
     def _flaw(self, entry: Entry) -> str:
         found = self._facts(entry)
@@ -162,7 +154,7 @@ class Selection:
             return entry.flaw
         if found.copies:
             return COPIED
-        if len(entry.sql) > LONGEST_CHARACTERS:
+        if len(entry.sql) > statements.LONGEST_CHARACTERS:
             return _LONG
         if found.broken:
             return CUT if entry.sql.strip() else _EMPTY
@@ -174,7 +166,7 @@ class Selection:
             return _ENCODING
         return ""
 
-    def _note(self, found: Facts) -> None:
+    def _note(self, found: statements.Facts) -> None:
         self.read_only = self.read_only and found.reads
         noted = {
             SERVER_VALUES: found.server_values,
@@ -217,12 +209,12 @@ class _Class:
 class Classes:
     """The classes of a capture, numbered as they come; `ranked` orders and merges them."""
 
-    dialect: Dialect
+    dialect: statements.Dialect
     _found: dict[tuple[str, str], _Class] = field(default_factory=dict[tuple[str, str], _Class])
 
     def number(self, entry: Entry) -> int:
         """The number of the entry's class, which counts it."""
-        name = self._normalised(bare(entry.sql))
+        name = self._normalised(statements.bare(entry.sql))
         if (entry.how, name) not in self._found and len(self._found) >= _TEXTS_MAX:
             name = _OTHERS
         new = _Class(len(self._found), _TAKES[entry.how], entry.sql, name)
@@ -235,7 +227,7 @@ class Classes:
 
     @cached_property
     def _normalised(self) -> Callable[[str], str]:
-        return lru_cache(maxsize=4096)(partial(normalised, dialect=self.dialect))
+        return lru_cache(maxsize=4096)(partial(statements.normalised, dialect=self.dialect))
 
     def ranked(self) -> tuple[list[CapturedClass], dict[int, int]]:
         """The classes, those with most time first, and the final number by the one that they had.

@@ -12,6 +12,7 @@ from typing import Any
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
+from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
@@ -22,16 +23,6 @@ from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
-from steelyard.lab.run_parts import (
-    Pulse,
-    Run,
-    engine_cpus,
-    joined,
-    refuse_inconsistent,
-    refuse_interrupted,
-    root_processes,
-    target_of,
-)
 from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
 from steelyard.study.study import Option, Slot, Study
@@ -70,13 +61,13 @@ class Listener:
                 self.tick((count - before) / ((t_ns - then_ns) / 1e9))
 
 
-def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> Run:
+def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> run_parts.Run:
     """One run of one option, by itself."""
     subject = laboratory.subjects[0]
     times = Times(time.monotonic_ns())
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     laboratory.progress.run_started(slot.option.label, slot.block, slot.slot)
-    run = Run(slot, attempt, "void", "", started_at, 0.0)
+    run = run_parts.Run(slot, attempt, "void", "", started_at, 0.0)
     try:
         laboratory.host.change(slot.option)
         load = started(subject, slot.option)
@@ -102,10 +93,10 @@ def _load(
     work = laboratory.works[slot.option.label]
     plan = engine_plan(laboratory.study, slot, work, load, laboratory.numbers.of(0, 1))
     times.set_up_ns = times.now_ns()
-    engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
+    engine = laboratory.place(load.engine, plan, run_parts.engine_cpus(load, laboratory.placement))
     try:
-        pids = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
-        target = target_of(load, pids, laboratory.placement.engine)
+        pids = laboratory.host.settle(slot.option, run_parts.root_processes(load, engine.pid))
+        target = run_parts.target_of(load, pids, laboratory.placement.engine)
         monitoring = Monitoring(laboratory.readers(), target, times.origin_ns)
         # after the monitors: the server has one process for each of their connections
         tranches = _tranches(laboratory, load)
@@ -124,12 +115,12 @@ def _load(
                 laboratory.host.confirm(slot.option, pids)
 
         listener = Listener(monitoring.mark, phase, laboratory.progress.tick)
-        with Pulse():
+        with run_parts.Pulse():
             result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
         engine.stop()
         laboratory.numbers.add(result.facts.numbered)
-        refuse_interrupted(load, result)
-        refuse_inconsistent(laboratory.study, work, load)
+        run_parts.refuse_interrupted(load, result)
+        run_parts.refuse_inconsistent(laboratory.study, work, load)
         times.after_ns = times.now_ns()
         time.sleep(_AFTER_S)
     finally:
@@ -148,7 +139,7 @@ def _load(
     notices = (*notices, *_no_gets(laboratory.study, tranches))
     tables, probed = laboratory.tables_of(slot, load, result, times, samples, notices), probing.tables()
     if "latches" in tables and "latches" in probed:
-        probed["latches"] = joined("latches", tables["latches"], probed["latches"])
+        probed["latches"] = run_parts.joined("latches", tables["latches"], probed["latches"])
     return tables | probed, result
 
 

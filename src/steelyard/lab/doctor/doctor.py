@@ -12,16 +12,7 @@ from typing import Any
 from steelyard.host.cpus.scheduling import place
 from steelyard.host.finding import Finding
 from steelyard.host.processes.confinement import confinement
-from steelyard.lab.doctor.permissions import (
-    capabilities,
-    cpu_stalled_us,
-    host_settings,
-    io_uring,
-    kernel_probes,
-    open_files,
-    pressure,
-    tracefs,
-)
+from steelyard.lab.doctor import permissions
 from steelyard.lab.environment.environment import environment, read_text
 from steelyard.lab.machine.refused_settings import inherited, limits
 from steelyard.quantities import listed
@@ -52,13 +43,13 @@ def diagnose(jitter_s: float = 2.0) -> list[Finding]:
         _clock(facts["kernel"]),
         _inherited(),
         _temp_folder(facts["storage"]),
-        pressure(),
-        open_files(),
-        io_uring(),
-        tracefs(),
-        *kernel_probes(),
-        *host_settings(),
-        *capabilities(),
+        permissions.pressure(),
+        permissions.open_files(),
+        permissions.io_uring(),
+        permissions.tracefs(),
+        *permissions.kernel_probes(),
+        *permissions.host_settings(),
+        *permissions.capabilities(),
     ]
 
 
@@ -100,9 +91,9 @@ def _cores() -> Finding:
 
 
 def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
-    before, stalled_us = _cpu_ticks(), cpu_stalled_us()
+    before, stalled_us = _cpu_ticks(), permissions.cpu_stalled_us()
     lost_percent, worst_ns = _jitter(jitter_s)
-    after, stalled_after_us = _cpu_ticks(), cpu_stalled_us()
+    after, stalled_after_us = _cpu_ticks(), permissions.cpu_stalled_us()
     elsewhere = "stop other work here, or use a machine without other work; add blocks to the plan"
     stall = ""
     if stalled_us is not None and stalled_after_us is not None:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
+from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.lab.engines.result import EngineResult
@@ -18,15 +19,6 @@ from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
-from steelyard.lab.run_parts import (
-    Pulse,
-    Run,
-    engine_cpus,
-    refuse_inconsistent,
-    refuse_interrupted,
-    root_processes,
-    target_of,
-)
 from steelyard.lab.turns.lane import Course, Lane, own_samples, turn_ms
 from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.run_tables.rows import Columns, Rows
@@ -40,11 +32,11 @@ _OF_READINGS = ("opened_ns", "closed_ns", "all")
 _PRIME_MS = 100.0
 
 
-def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[Run]:
+def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[run_parts.Run]:
     """The runs of a block, all at its end; only the void one when an option failed."""
     block = _Block(laboratory, slots)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    runs: list[Run] = []
+    runs: list[run_parts.Run] = []
     cause = ""
     try:
         with ExitStack() as opened:
@@ -52,7 +44,9 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
             for lane, result in block.measured(opened):
                 tables = block.tables(lane, result)
                 tps, why = outcome(lane.slot.option.workload, result, tables)
-                run = Run(lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables)
+                run = run_parts.Run(
+                    lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables
+                )
                 runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
         cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
@@ -61,7 +55,7 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
     seconds = block.times.now_ns() / 1e9 / len(slots)
     if cause:
         log = logs[block.servers[block.current.option.label]]
-        runs = [Run(block.current, attempt, "void", cause, started_at, seconds, server_log=log)]
+        runs = [run_parts.Run(block.current, attempt, "void", cause, started_at, seconds, server_log=log)]
     for run in sorted(runs, key=lambda run: run.slot.slot):
         yield redacted_run(replace(run, seconds=seconds), laboratory.study)
 
@@ -89,13 +83,13 @@ class _Block:
         limit_s = sum(engine_limit_s(self._laboratory.study, slot, load) for slot, load in loads)
         lanes = [self._lane(slot, load, limit_s, opened) for slot, load in loads]
         self._turned(0.0)
-        with Pulse():
+        with run_parts.Pulse():
             for point in range(len(self._laboratory.study.plan.clients)):
                 self._point(lanes, point)
         results: list[EngineResult] = []
         for lane in self._each(lanes):
             results.append(lane.result())
-            refuse_interrupted(lane.load, results[-1])
+            run_parts.refuse_interrupted(lane.load, results[-1])
         self._laboratory.numbers.add(max(result.facts.numbered or 0 for result in results))
         self._refuse_inconsistent(lanes)
         times.after_ns = times.now_ns()
@@ -114,7 +108,7 @@ class _Block:
         for lane in {self.servers[lane.slot.option.label]: lane for lane in lanes}.values():
             self.current = lane.slot
             work = self._laboratory.works[lane.slot.option.label]
-            refuse_inconsistent(self._laboratory.study, work, lane.load)
+            run_parts.refuse_inconsistent(self._laboratory.study, work, lane.load)
 
     def interruption(self) -> str:
         """How the server of the current option was interrupted, as a sentence; '' where it was not."""
@@ -160,10 +154,10 @@ class _Block:
         work = laboratory.works[slot.option.label]
         numbers = laboratory.numbers.of(self._slots.index(slot), len(self._slots))
         plan = {**engine_plan(laboratory.study, slot, work, load, numbers), "turns": True}
-        engine = laboratory.place(load.engine, plan, engine_cpus(load, laboratory.placement))
+        engine = laboratory.place(load.engine, plan, run_parts.engine_cpus(load, laboratory.placement))
         opened.callback(engine.stop)
-        roots = laboratory.host.settle(slot.option, root_processes(load, engine.pid))
-        target = target_of(load, roots, laboratory.placement.engine)
+        roots = laboratory.host.settle(slot.option, run_parts.root_processes(load, engine.pid))
+        target = run_parts.target_of(load, roots, laboratory.placement.engine)
         monitoring = Monitoring(laboratory.readers(), target, self.times.origin_ns)
         opened.callback(monitoring.stop)
         monitoring.rest(True)
@@ -195,7 +189,9 @@ class _Block:
                     self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
                     self._turned(share_ms)
         for lane in self._each(lanes):
-            self._laboratory.host.confirm(lane.slot.option, root_processes(lane.load, lane.engine.pid))
+            self._laboratory.host.confirm(
+                lane.slot.option, run_parts.root_processes(lane.load, lane.engine.pid)
+            )
             lane.next_point()
 
     def _warmed_up(self, lanes: Sequence[Lane]) -> Mapping[Lane, Course]:

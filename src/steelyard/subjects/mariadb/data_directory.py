@@ -17,18 +17,11 @@ from pymysql.cursors import Cursor
 from steelyard.errors import InputError, brief
 from steelyard.study.study import Option, Study
 from steelyard.subjects.mariadb.session import error_text
+from steelyard.subjects.servers import templates
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import Listening
 from steelyard.subjects.servers.option_settings import version_said
 from steelyard.subjects.servers.room import Footprint, Size
-from steelyard.subjects.servers.templates import (
-    apply_levels,
-    data_error,
-    make_data,
-    refuse_links,
-    script_error,
-    tables_created,
-)
 from steelyard.workloads import DataTable, FileTable, Work
 
 _INSTALL = "apt-get install mariadb-server"
@@ -119,12 +112,12 @@ def check_directory(work: Work) -> None:
             f"it has: {others}",
             (_AT[0], "data_database"),
         )
-    refuse_links(directory, "dump the database with mysqldump", _AT)
+    templates.refuse_links(directory, "dump the database with mysqldump", _AT)
 
 
 def make_directory(daemon: Daemon, server: Path, data: Path) -> None:
     """Makes the data directory `data` with mariadb-install-db or from its template. Raises SubjectFailed."""
-    make_data(
+    templates.make_data(
         daemon,
         server,
         beside(server, "mariadb-install-db"),
@@ -180,7 +173,7 @@ def _run_script(cursor: Cursor, work: Work) -> None:
         while cursor.nextset():
             pass
     except pymysql.MySQLError as error:
-        raise script_error(work, error_text(error)) from None
+        raise templates.script_error(work, error_text(error)) from None
 
 
 def load_statements(work: Work) -> list[str | Path]:
@@ -192,7 +185,7 @@ def load_statements(work: Work) -> list[str | Path]:
         statements.append(work.script)
     if work.data is not None:
         statements.append(work.data)
-    names = [*(table.name for table in (*work.files, *work.tables)), *tables_created(work)]
+    names = [*(table.name for table in (*work.files, *work.tables)), *templates.tables_created(work)]
     return [*statements, f"analyze table {', '.join(dict.fromkeys(names))}"] if names else statements
 
 
@@ -223,13 +216,13 @@ def load_file(file: Path, server: Path, user: str, database: str, daemon: Daemon
     try:
         client = beside(server, "mariadb")
     except InputError as error:
-        raise data_error(file, str(error), "apt-get install mariadb-client") from None
+        raise templates.data_error(file, str(error), "apt-get install mariadb-client") from None
     options = ["--no-defaults", f"--socket={daemon.socket}", f"--user={user}", f"--database={database}"]
     # the client runs as the user of the servers, who may not be let to the file
     with file.open("rb") as content:
         done = daemon.finish([client, *options, "--batch", "--silent"], stdin=content)
     if done.returncode:
-        raise data_error(file, done.stderr)
+        raise templates.data_error(file, done.stderr)
 
 
 def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[str, float]:
@@ -250,7 +243,7 @@ def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[
                 return words, int(found[1]) if found else 0
             return "", 0
 
-        seconds = apply_levels(study, option, execute)
+        seconds = templates.apply_levels(study, option, execute)
         connection.commit()
         cursor.execute(f"select table_name {_OURS}")
         for (name,) in cursor.fetchall():

@@ -19,6 +19,7 @@ from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SharedSubject, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import NATIVE_ACCESS, by_own_driver
+from steelyard.subjects.mariadb import session
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
 from steelyard.subjects.mariadb.data_directory import (
     FOOTPRINT,
@@ -35,23 +36,6 @@ from steelyard.subjects.mariadb.data_directory import (
     make_directory,
     reached,
     version_of,
-)
-from steelyard.subjects.mariadb.session import (
-    INSPECT,
-    LEFT_SQL,
-    WROTE,
-    argument,
-    continuity,
-    error_text,
-    number,
-    own_session,
-    read_back_session,
-    refuse_not_taken,
-    session_statements,
-    sources_of,
-    taken,
-    variables,
-    written,
 )
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
@@ -126,17 +110,17 @@ class MariaDB(SharedSubject):
 
         def read_back() -> tuple[dict[str, Any], bool]:
             with closing(self._connect(self._database)) as connection:
-                shown = variables(connection, "global")
-                refuse_not_taken(connection, shown, running.settings, running.programs)
-                escapes = read_back_session(connection, option)
-                sources = sources_of(connection)
+                shown = session.variables(connection, "global")
+                session.refuse_not_taken(connection, shown, running.settings, running.programs)
+                escapes = session.read_back_session(connection, option)
+                sources = session.sources_of(connection)
                 return {"build": shown["version"], "settings": shown, "sources": sources}, escapes
 
         try:
             facts, escapes = within(_SQL_S, "reading the settings back", read_back)
-            interruption = continuity(lambda: self._connect(self._database), self._server.ended)
+            interruption = session.continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
+            raise SubjectFailed(f"option {option.label}: {session.error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
@@ -144,11 +128,11 @@ class MariaDB(SharedSubject):
             database=self._database,
             pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._server.socket}",
-            session=session_statements(option),
-            inspect=INSPECT,
+            session=session.session_statements(option),
+            inspect=session.INSPECT,
             interruption=interruption,
-            number=partial(number, lambda: self._connect(self._database)),
-            left_sql=LEFT_SQL,
+            number=partial(session.number, lambda: self._connect(self._database)),
+            left_sql=session.LEFT_SQL,
         )
         programs = {"origin": str(running.programs), "version": version_of(running.programs)}
         schema = {"schema": self._costs[running.data]} if option.schema else {}
@@ -186,7 +170,7 @@ class MariaDB(SharedSubject):
 
     def _filled(self, server: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
         self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
-        self._server.filled(draft, data, load, (pymysql.MySQLError, OSError), error_text)
+        self._server.filled(draft, data, load, (pymysql.MySQLError, OSError), session.error_text)
 
     def _alter(self, data: Path, option: Option) -> None:
         with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:
@@ -216,8 +200,8 @@ class MariaDB(SharedSubject):
 
     def _launch(self, server: Path, data: Path, settings: Settings) -> int:
         """Starts the server and waits until it answers; its pid."""
-        arguments = [argument(name, value) for name, value in settings.items()]
-        if taken(True, written(settings["performance_schema"])):
+        arguments = [session.argument(name, value) for name, value in settings.items()]
+        if session.taken(True, session.written(settings["performance_schema"])):
             # instruments are not among the server's settings
             arguments += [f"--performance-schema-instrument=wait/synch/{kind}/%=ON" for kind in _LATCHES]
         return self._server.start(
@@ -232,12 +216,14 @@ class MariaDB(SharedSubject):
 
     def _answers(self) -> bool:
         with suppress(pymysql.MySQLError, TimedOut):
-            within(_CONNECT_S, "connecting", lambda: own_session(self._server.socket, self._user).close())
+            within(
+                _CONNECT_S, "connecting", lambda: session.own_session(self._server.socket, self._user).close()
+            )
             return True
         return False
 
     def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
-        return own_session(self._server.socket, self._user, database, flags, self._server.identity)
+        return session.own_session(self._server.socket, self._user, database, flags, self._server.identity)
 
 
 def _error(log: str) -> str:
@@ -263,7 +249,7 @@ KIND = Kind(
     statement_errors=("07*", "42*", "0A*", "3D*", "21S01", "22007", "25006", "08S01"),
     no_table=("42S02",),
     explain=("explain format=json ", "EXPLAIN"),
-    wrote=WROTE,
+    wrote=session.WROTE,
     client="mariadb DATABASE",
     error_meanings={
         "(1461)": "max_prepared_stmt_count is reached: statements were prepared and never closed; failed"

@@ -16,27 +16,7 @@ from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import UNIX_SOCKETS, by_own_driver
-from steelyard.subjects.postgres import session, workload_tables
-from steelyard.subjects.postgres.binaries import (
-    find_bindir,
-    findings,
-    latch_program,
-    major_of,
-    reachable,
-    setting_types,
-    version_of,
-)
-from steelyard.subjects.postgres.cluster import (
-    FOOTPRINT,
-    admit,
-    check_directory,
-    checksum_arguments,
-    checksums,
-    copy_directory,
-    make_cluster,
-    rename_database,
-    server_arguments,
-)
+from steelyard.subjects.postgres import binaries, cluster, session, workload_tables
 from steelyard.subjects.postgres.facts import (
     LEFT_SQL,
     SETTLES,
@@ -76,9 +56,9 @@ def check(study: Study, options: Options) -> None:
         return
     check_pooler(study, options)
     types: dict[str, str] = {}
-    for bindir in programs_of(study, find_bindir):
-        types |= setting_types(bindir)
-    check_directory(work_of(study.workload))
+    for bindir in programs_of(study, binaries.find_bindir):
+        types |= binaries.setting_types(bindir)
+    cluster.check_directory(work_of(study.workload))
 
     def known(name: str) -> bool:
         return types.get(name, "STRING") != "STRING" or name.startswith((POOLER, PREFIX))
@@ -156,7 +136,7 @@ class Postgres:
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
         """The option's programs, and a data directory with its data in the database TEMPLATE."""
-        bindir = reachable(find_bindir(option.bindir))
+        bindir = binaries.reachable(binaries.find_bindir(option.bindir))
 
         def alter(draft: Path, data: Path) -> None:
             self._filled(bindir, draft, data, lambda: self._alter(bindir, data, option))
@@ -199,18 +179,18 @@ class Postgres:
 
     def _cluster(self, bindir: Path) -> Path:
         """A data directory of these programs with the template database, created once per study."""
-        data = self._bench.folder / f"data-{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
+        data = self._bench.folder / f"data-{binaries.version_of(bindir)}-{identity_of(bindir / 'postgres')}"
         if data.exists():
             return data
         bench, draft = self._bench, data.with_suffix(".draft")
         if copied_from_another(bench.folder.parent / data.name, draft, data):
             return data
         if bench.work.directory is None:
-            more = checksum_arguments(bench.study, bench.options, bindir)
-            make_cluster(self._server, bindir, draft, more)
+            more = cluster.checksum_arguments(bench.study, bench.options, bindir)
+            cluster.make_cluster(self._server, bindir, draft, more)
         else:
-            copy_directory(bench.work.directory, draft, self._server.account)
-        admit(draft, self._server.account, self._server.network.networks)
+            cluster.copy_directory(bench.work.directory, draft, self._server.account)
+        cluster.admit(draft, self._server.account, self._server.network.networks)
         self._filled(bindir, draft, data, partial(self._load, bindir))
         return data
 
@@ -225,7 +205,7 @@ class Postgres:
             if bench.work.directory is None:
                 connection.execute(f"create database {TEMPLATE}")
             else:
-                rename_database(connection, bench.work.database, TEMPLATE)
+                cluster.rename_database(connection, bench.work.database, TEMPLATE)
         with self._session(TEMPLATE) as connection:
             session.set_password(connection, session.SUPERUSER, self._server.network.password)
             run = self._server.finish
@@ -245,8 +225,8 @@ class Postgres:
 
     def _launch(self, bindir: Path, data: Path, settings: Settings) -> int:
         """Starts the server and waits until it answers; its pid."""
-        self._version = major_of(bindir)
-        command = [bindir / "postgres", *server_arguments(settings, data, self._server)]
+        self._version = binaries.major_of(bindir)
+        command = [bindir / "postgres", *cluster.server_arguments(settings, data, self._server)]
         dsn = self._dsn("postgres")
         return self._server.start(command, lambda: session.answers(dsn), data, self._folders)
 
@@ -273,8 +253,8 @@ KIND = Kind(
     takes=(*SQL_WORK, PgbenchWorkload),
     turns=True,
     listens=True,
-    footprint=FOOTPRINT,
-    checksums=checksums,
+    footprint=cluster.FOOTPRINT,
+    checksums=cluster.checksums,
     durability_off=DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=workload_tables.load_statements,
@@ -288,8 +268,8 @@ KIND = Kind(
     settles=SETTLES,
     client='psql "$DSN"',
     no_sql=workload_tables.restoring,
-    findings=findings,
-    latch_program=latch_program,
+    findings=binaries.findings,
+    latch_program=binaries.latch_program,
     drivers=True,
     sql_monitors=True,
 )

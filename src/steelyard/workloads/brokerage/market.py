@@ -3,19 +3,9 @@
 from collections.abc import Mapping
 
 from steelyard.workloads import Scripted
+from steelyard.workloads.brokerage import trade_order
 from steelyard.workloads.brokerage.draws import price_cents, symbol, walk
 from steelyard.workloads.brokerage.scale import Scale
-from steelyard.workloads.brokerage.trade_order import (
-    CLOSED,
-    IS_CLOSING,
-    MARKET_QUEUE,
-    PASSES_MAX,
-    TRIGGER_QUEUE,
-    commission,
-    tax_steps,
-    to_market,
-    value_steps,
-)
 from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, percent, put, when
 
 _TICKER_QUEUE = "prices on the ticker"
@@ -93,12 +83,12 @@ def trade_result(clients: int) -> Kind:
         execute("trade", taken),
         execute("account", {"b": "ca_b_id", "c": "ca_c_id", "tax_status": "ca_tax_st"}),
         *_holdings(),
-        *tax_steps(),
+        *trade_order.tax_steps(),
         when(":tax > 0", [execute("update tax")]),
         execute("security", {"exchange": "s_ex_id"}),
         execute("customer", {"tier": "c_tier"}),
         execute("commission rate", {"rate": "cr_rate"}),
-        commission(),
+        trade_order.commission(),
         execute("update trade"),
         execute("insert history"),
         execute("update broker"),
@@ -106,18 +96,18 @@ def trade_result(clients: int) -> Kind:
         COMMIT,
         {"do": "send", "queue": _TICKER_QUEUE, "values": ["s", "price", "quantity"]},
     ]
-    takes = ({"queue": MARKET_QUEUE, "into": ["t", "s"]},)
+    takes = ({"queue": trade_order.MARKET_QUEUE, "into": ["t", "s"]},)
     return Kind(_RESULT, Scripted(0, tuple(steps), takes=takes, clients=clients))
 
 
 def _holdings() -> Steps:
     """The position, then holdings one by one; what is left of the trade becomes a holding."""
     one = [
-        put("closed", CLOSED),
+        put("closed", trade_order.CLOSED),
         put("rest", "case when :holding > 0 then :holding - :closed else :holding + :closed end"),
         execute("insert holding history"),
         when(":rest = 0", [execute("delete holding")], [execute("update holding")]),
-        *value_steps(":closed"),
+        *trade_order.value_steps(":closed"),
     ]
     rest = [
         put("of", ":t"),
@@ -136,8 +126,13 @@ def _holdings() -> Steps:
         put("sold", 0),
         put("left", ":quantity"),
         when(
-            IS_CLOSING,
-            walk("holding", one, {"of": "h_t_id", "holding": "h_qty", "paid": "h_price"}, PASSES_MAX),
+            trade_order.IS_CLOSING,
+            walk(
+                "holding",
+                one,
+                {"of": "h_t_id", "holding": "h_qty", "paid": "h_price"},
+                trade_order.PASSES_MAX,
+            ),
         ),
         when(":left > 0", rest),
     ]
@@ -159,7 +154,7 @@ def market_feed(scale: Scale, clients: int) -> Kind:
     others = [step for n in range(1, _HALF + 1) for step in _other_entry(n, scale)]
     takes = (
         {"queue": _TICKER_QUEUE, "into": ["s", "price", "quantity"], "count": _HALF, "least": _HALF},
-        {"queue": TRIGGER_QUEUE, "into": ["met_s", "met_price"], "count": _HALF, "least": 0},
+        {"queue": trade_order.TRIGGER_QUEUE, "into": ["met_s", "met_price"], "count": _HALF, "least": 0},
     )
     return Kind(_FEED, Scripted(0, (*entries, *others), takes=takes, clients=clients))
 
@@ -191,7 +186,7 @@ def _ticked() -> Steps:
                 execute("delete request"),
                 execute("insert history"),
                 COMMIT,
-                to_market(),
+                trade_order.to_market(),
             ],
             [COMMIT],
         ),

@@ -3,16 +3,7 @@
 from collections.abc import Mapping
 
 from steelyard.workloads import Scripted
-from steelyard.workloads.brokerage.draws import (
-    account,
-    company_of_security,
-    market_delay_ms,
-    person,
-    price_cents,
-    security_of_account,
-    walk,
-    wave_place,
-)
+from steelyard.workloads.brokerage import draws
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
 from steelyard.workloads.brokerage.schema import TRADE_TYPES
 from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
@@ -88,7 +79,7 @@ _ROLLBACK: Step = {"do": "rollback"}
 
 def to_market() -> Step:
     """The trade `t` of the security `s` goes to the market."""
-    return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": market_delay_ms()}
+    return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": draws.market_delay_ms()}
 
 
 def tax_steps() -> Steps:
@@ -122,9 +113,9 @@ def _order(scale: Scale) -> Steps:
     )
     quantity = " ".join(f"when :size = {at} then {one}" for at, one in enumerate(QUANTITIES, 1))
     return [
-        *account(scale),
-        *security_of_account(scale),
-        *company_of_security(scale),
+        *draws.account(scale),
+        *draws.security_of_account(scale),
+        *draws.company_of_security(scale),
         put("by_symbol", percent(60)),
         *_executor(scale),
         put("kind", "random(1, 100)"),
@@ -148,7 +139,7 @@ def _executor(scale: Scale) -> Steps:
         put("others", f"case when {drawn} >= 98 then 2 when {drawn} >= 60 then 1 else 0 end"),
         put("owner", f":others = 0 or {percent(75)}"),
         put("executor", f"case when :owner then :c else {other} end"),
-        *person(":executor"),
+        *draws.person(":executor"),
     ]
 
 
@@ -171,7 +162,7 @@ def _closing() -> Steps:
         put("sold", 0),
         put("before", 0),
         put("left", ":quantity"),
-        when(IS_CLOSING, walk("holding", one, take, PASSES_MAX)),
+        when(IS_CLOSING, draws.walk("holding", one, take, PASSES_MAX)),
         *tax_steps(),
     ]
 
@@ -198,8 +189,8 @@ def _trigger() -> Steps:
     down = f"({2 * WAVE_MS} - ({met} + :place)) % {WAVE_MS}"
     send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
     return [
-        put("now", price_cents(":s")),
-        put("place", wave_place(":s")),
+        put("now", draws.price_cents(":s")),
+        put("place", draws.wave_place(":s")),
         put("met", ":type_number = 4 and :bid <= :now or :type_number <> 4 and :bid >= :now"),
         put("limit", "case when :met then :now else :bid end"),
         put("wait_ms", f"case when :met then 0 else least({up}, {down}) end"),
