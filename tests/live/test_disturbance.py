@@ -14,7 +14,7 @@ from laboratory import Lab, small_study
 
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.facts import run_facts
+from steelyard.bundle.series.read import run_facts
 from steelyard.host.processes.process_mark import other_studies
 from steelyard.lab.runner import disturbance_of
 from steelyard.monitors import Target

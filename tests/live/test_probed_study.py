@@ -12,7 +12,7 @@ from laboratory import Lab, small_study
 
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.facts import bursts
+from steelyard.bundle.series.read import bursts
 from steelyard.study.load_study import plan_study
 from steelyard.study.workloads.threads import ThreadsWorkload
 

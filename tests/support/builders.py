@@ -24,8 +24,7 @@ from steelyard.analysis.judgement import (
 )
 from steelyard.analysis.judgement.verdict import Verdict
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.facts import MonitorCost
-from steelyard.bundle.series.read import Series, read_series
+from steelyard.bundle.series.read import MonitorCost, Series, read_series
 from steelyard.report.about import About, FactorFacts, Phases
 from steelyard.report.about.provenance import about_bundle
 

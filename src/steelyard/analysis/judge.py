@@ -23,10 +23,9 @@ from steelyard.analysis.metrics.storage import storage_notices
 from steelyard.analysis.validity.disturbance import disturbance_notices, disturbed
 from steelyard.analysis.validity.equal_work import equal_work
 from steelyard.analysis.validity.gauges import gauge_findings
-from steelyard.analysis.validity.harness import harness_notices, host_notices, sleep_notices
+from steelyard.analysis.validity.harness import harness_notices, host_notices
 from steelyard.analysis.validity.pace import pace_notices, server_notices
-from steelyard.analysis.validity.stability import stability_notices
-from steelyard.analysis.validity.turns import growth_notices, turn_notices
+from steelyard.analysis.validity.stability import growth_notices, stability_notices, turn_notices
 from steelyard.analysis.verdict.costs import Costs
 from steelyard.analysis.verdict.crash import lost_by_all
 from steelyard.analysis.verdict.findings import Findings
@@ -77,7 +76,6 @@ def judge(evidence: Evidence) -> Judgement:
             *stability_notices(evidence, run_metrics),
             *(finding.notice for finding in gauges),
             *harness_notices(evidence, run_metrics),
-            *sleep_notices(evidence),
             *fairness_notices(served, evidence.workload),
             *(notice for metric in metrics for notice in intervals.tests(metric).not_compared(baseline)),
             *pace_notices(evidence, run_metrics, comparisons),

@@ -9,7 +9,7 @@ tracepoints report waits alone, lockmeter of holds and all acquisitions too.
 import numpy as np
 
 from steelyard.analysis.judgement.latches import LockRow, ProfileRow, SchedulingRow
-from steelyard.analysis.statistics.distributions import holm, t_two_sided
+from steelyard.analysis.statistics.distributions import holm, t_test
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import quantity
 
@@ -116,9 +116,8 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
     if not found:
         return ()
     us = np.array([pair for _, _, *pair in found])
-    change, blocks = us[:, 0] - us[:, 1], us.shape[2]
-    mean, error = change.mean(axis=1), change.std(axis=1, ddof=1) / np.sqrt(blocks)
-    p = holm(t_two_sided(mean / np.maximum(error, 1e-12), blocks - 1))
+    change = us[:, 0] - us[:, 1]
+    mean, p = change.mean(axis=1), holm(t_test(change))
     proven = [i for i in range(len(found)) if p[i] <= _ALPHA]
     if not proven:
         return ()

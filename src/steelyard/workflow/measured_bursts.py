@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.facts import bursts
+from steelyard.bundle.series.read import bursts
 from steelyard.errors import InputError, nearest
 from steelyard.quantities import significant
 from steelyard.study.load_study import catalogue

@@ -7,7 +7,7 @@ from steelyard.analysis.judgement import Judgement, Notice
 from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render
 from steelyard.report.presented import present
-from steelyard.report.presented.footnotes import Footnote, footnotes
+from steelyard.report.presented.ranking import Footnote, footnotes
 
 
 def _of(judgement: Judgement, *notices: Notice) -> list[Footnote]:

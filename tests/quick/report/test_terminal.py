@@ -13,7 +13,7 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.series.read import Series
 from steelyard.report.presented import present
 from steelyard.report.table import plain_table
-from steelyard.report.tables.server import buffers
+from steelyard.report.tables.statements import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
 from steelyard.report.terminal.verdict import _aligned, print_next, print_verdict
 

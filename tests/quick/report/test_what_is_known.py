@@ -10,8 +10,7 @@ from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.bundle.series.read import Series
 from steelyard.report.charts import figures
-from steelyard.report.page.html import render, speaker
-from steelyard.report.page.method import facts_of
+from steelyard.report.page.html import facts_of, render, speaker
 from steelyard.report.presented import Presented, present
 from steelyard.report.table import Cell
 from steelyard.report.tables import ranking

@@ -5,7 +5,7 @@ import numpy as np
 from steelyard.analysis.comparison.scatter import Fit
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Metric, Notice
 from steelyard.analysis.metrics.run_metrics import FAILED, HEADLINES, RunMetrics
-from steelyard.analysis.statistics import distributions
+from steelyard.analysis.statistics.distributions import trend
 from steelyard.quantities import count, p_value, percent
 
 _SIGNIFICANT = 0.01  # of notices: they are many, and each false one costs attention
@@ -79,13 +79,9 @@ def _drift(fit: Fit, metric: Metric) -> str:
         return ""
     # what options and blocks explain is taken from the order as well (Frisch & Waugh 1933)
     time = runs - runs.mean(axis=1, keepdims=True) - runs.mean(axis=0) + runs.mean()
-    spread = float((time**2).sum())
-    if spread < 1e-9:
+    if (time**2).sum() < 1e-9:
         return ""
-    slope = float((time * fit.residuals).sum()) / spread
-    left = float(((fit.residuals - slope * time) ** 2).sum())
-    se = float(np.sqrt(left / df / spread))
-    p = float(distributions.t_two_sided(slope / se, df)) if se > 0 else 1.0
+    slope, p = trend(time, fit.residuals, df)
     change = f"{100 * np.expm1(slope):+.2g} %" if fit.logs else f"{slope:+.3g} {metric.unit}"
     text = f"{metric.title} drifts within blocks, {change} from one run to the next ({p_value(p)})"
     return text if p < _SIGNIFICANT else ""

@@ -36,6 +36,21 @@ def t_critical(df: float, alpha: float) -> float:
     return float(_special().stdtrit(df, 1 - alpha / 2)) if df > 0 else math.inf
 
 
+def t_test(values: Floats) -> Floats:
+    """P-value of the hypothesis that their mean, along the last axis, is 0: two-sided."""
+    n = values.shape[-1]
+    error = np.maximum(values.std(axis=-1, ddof=1) / math.sqrt(n), 1e-12)
+    return t_two_sided(values.mean(axis=-1) / error, n - 1)
+
+
+def trend(x: Floats, y: Floats, df: int) -> tuple[float, float]:
+    """Slope of y over x, both without their means, and the p-value of the hypothesis that there is none."""
+    spread = float((x**2).sum())
+    slope = float((x * y).sum()) / spread
+    error = max(math.sqrt(float(((y - slope * x) ** 2).sum()) / df / spread), 1e-15)
+    return slope, float(t_two_sided(slope / error, df))
+
+
 def f_tail(f: float, df1: float, df2: float) -> float:
     """P(F >= f); 1 where it cannot be tested."""
     return float(_special().fdtrc(df1, df2, f)) if min(df1, df2) > 0 else 1.0

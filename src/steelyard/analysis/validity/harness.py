@@ -5,16 +5,14 @@ virtual machines that costs about 10 us, which is part of latency and of CPU per
 (docs/performance.md).
 """
 
-import math
-
 import numpy as np
 
 from steelyard.analysis.judgement import Notice
 from steelyard.analysis.metrics.run_metrics import ENGINE_AT_LIMIT, ENGINE_SHARE, RunMetrics
-from steelyard.analysis.statistics.distributions import Floats, t_two_sided
+from steelyard.analysis.statistics.distributions import t_test
 from steelyard.analysis.validity.stability import merged
 from steelyard.bundle.evidence import Evidence
-from steelyard.quantities import change, p_value, percent, quantity, significant, span_of
+from steelyard.quantities import change, p_value, quantity, significant
 from steelyard.study.workloads.transactions import ClientWorkload
 
 _STEAL = 0.02
@@ -58,26 +56,6 @@ _DEVIATIONS = """
 """
 
 
-def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    """engine-saturated, steal, cache-thrash and monitor-silent."""
-    return [
-        *_engine(evidence, run_metrics),
-        *_steal(evidence),
-        *_thrash(evidence),
-        *_silent(evidence),
-    ]
-
-
-def _engine(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    return merged(
-        "engine-saturated",
-        run_metrics.where(ENGINE_SHARE, run_metrics.values[ENGINE_AT_LIMIT] > 0),
-        "the load engine used nearly all CPU that it may use: throughput is the engine's limit, not the"
-        f" {evidence.workload.WHO}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
-        lambda shares: span_of(shares, percent),
-    )
-
-
 # guest time is part of user time already
 _STOLEN = """
     with shares as (
@@ -91,29 +69,11 @@ _STOLEN = """
 """
 
 
-def _steal(evidence: Evidence) -> list[Notice]:
-    return merged(
-        "steal",
-        evidence.rows(_STOLEN, least=_STEAL),
-        "other guests of the host took CPU time: trust CPU per transaction more than throughput",
-        lambda values: span_of(values, percent),
-    )
-
-
 _EVICTED = """
     select option, run, 100 * max(ratio(rate_per_s * seconds, transactions)) as per_100, entity
     from rates join points using (run, point) where suffix(metric, 'evicted_total')
     group by entity, option, run having per_100 > $least order by entity, run
 """
-
-
-def _thrash(evidence: Evidence) -> list[Notice]:
-    return merged(
-        "cache-thrash",
-        evidence.rows(_EVICTED, least=_THRASH),
-        "{}: entries are evicted all the time; the cache is too small for this work",
-        lambda ratios: f"{span_of(ratios, significant)} per 100 transactions",
-    )
 
 
 # how long before the end of measure the last second with a transaction ended, and a monitor was last read
@@ -130,23 +90,47 @@ _QUIET = """
 """
 
 
-def _silent(evidence: Evidence) -> list[Notice]:
-    """A monitor whose last sample came long before the end of measure, while work continued."""
-    rates_hz = evidence.study.rates_hz or {}
-    found = (
+def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
+    """engine-saturated, steal, cache-thrash, monitor-silent (its last sample came long before the end of
+    measure, while work continued), engine-slept.
+    """
+    rates_hz, who = evidence.study.rates_hz or {}, evidence.workload.WHO
+    silent = (
         (option, run, quiet_ns, monitor)
         for option, run, quiet_ns, monitor, interval_ns in evidence.rows(_QUIET)
         # a report of a whole interval is read once
         if (interval_ns or not evidence.recorded)
         and quiet_ns > _SILENT_INTERVALS * (interval_ns or 1e9 / rates_hz.get(monitor, 1.0))
     )
-    return merged(
-        "monitor-silent",
-        found,
-        "monitor {} fell silent before the end of measure while transactions continued: its figures cover"
-        " only a part",
-        lambda quiet: f"for {span_of(quiet, lambda ns: quantity(ns, 'ns'))}",
-    )
+    return [
+        *merged(
+            "engine-saturated",
+            run_metrics.where(ENGINE_SHARE, run_metrics.values[ENGINE_AT_LIMIT] > 0),
+            "the load engine used nearly all CPU that it may use: throughput is the engine's limit, not the"
+            f" {who}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
+        ),
+        *merged(
+            "steal",
+            evidence.rows(_STOLEN, least=_STEAL),
+            "other guests of the host took CPU time: trust CPU per transaction more than throughput",
+        ),
+        *merged(
+            "cache-thrash",
+            evidence.rows(_EVICTED, least=_THRASH),
+            "{}: entries are evicted all the time; the cache is too small for this work",
+            significant,
+            "{} per 100 transactions",
+        ),
+        *merged(
+            "monitor-silent",
+            silent,
+            "monitor {} fell silent before the end of measure while transactions continued: its figures cover"
+            " only a part",
+            lambda ns: quantity(ns, "ns"),
+            "for {}",
+        ),
+        *sleep_notices(evidence),
+    ]
 
 
 def sleep_notices(evidence: Evidence) -> list[Notice]:
@@ -165,7 +149,7 @@ def sleep_notices(evidence: Evidence) -> list[Notice]:
         f"the load engine slept before most replies{several}: a CPU at rest is woken for each statement,"
         " about 10 µs on virtual machines: a property of this set-up, not of the server (more clients, or"
         " plan.pin = false, keep CPUs awake)",
-        lambda shares: f"{span_of(shares, percent)} of replies",
+        detail="{} of replies",
     )
 
 
@@ -183,7 +167,7 @@ def host_notices(evidence: Evidence) -> list[Notice]:
         f"host {host}: {_METRICS[metric]} {change(float(np.exp(logs.mean())))} against the mean of the hosts"
         f" ({p_value(p)})"
         for metric, host, logs in found
-        if abs(logs.mean()) >= least and (p := min(1.0, len(found) * _p_value(logs))) < _SIGNIFICANT
+        if abs(logs.mean()) >= least and (p := min(1.0, len(found) * float(t_test(logs)))) < _SIGNIFICANT
     ]
     if not parts:
         return []
@@ -192,9 +176,3 @@ def host_notices(evidence: Evidence) -> list[Notice]:
         " are of all hosts together: look for a slower CPU or network with `steelyard fleet check`"
     )
     return [Notice("hosts-differ", text)]
-
-
-def _p_value(logs: Floats) -> float:
-    """Of a t test that the mean is 0, two-sided."""
-    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    return float(t_two_sided(float(logs.mean()) / error, len(logs) - 1)) if error else 0.0

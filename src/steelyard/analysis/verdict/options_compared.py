@@ -6,10 +6,9 @@ from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.kernel import profile_reasons
 from steelyard.analysis.load.rates import reports_beside
 from steelyard.analysis.verdict.crash import lost_in_a_crash, memory_costs, schema_costs
-from steelyard.analysis.verdict.decision import Decision, Words, fitting, joined
+from steelyard.analysis.verdict.decision import Decision, Words, difference, fitting, joined
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.pair_sentences import PairSentences, answers_by_point, missing
-from steelyard.analysis.verdict.unequal_work import difference
 from steelyard.analysis.verdict.win_map import win_map_sentences
 from steelyard.quantities import count, listed, percent, significant
 

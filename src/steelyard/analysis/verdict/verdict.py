@@ -9,10 +9,9 @@ from steelyard.analysis.metrics.measured import SERVER_CPU
 from steelyard.analysis.metrics.run_metrics import P50, THROUGHPUT, foremost
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.validity.pace import unlike_servers
-from steelyard.analysis.verdict.decision import Decision, Words, capitalised, fitting, joined
+from steelyard.analysis.verdict.decision import Decision, Words, capitalised, fitting, joined, unequal_work
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.analysis.verdict.options_compared import options_compared
-from steelyard.analysis.verdict.unequal_work import unequal_work
 from steelyard.analysis.verdict.win_map import win_map
 from steelyard.quantities import count, interval, listed, percent, quantity, span_of
 

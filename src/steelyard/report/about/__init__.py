@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from steelyard import quantities
-from steelyard.bundle.series.facts import MonitorCost
+from steelyard.bundle.series.read import MonitorCost
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import cast
 from steelyard import quantities as fmt
 from steelyard.bundle.evidence import Facts, grouped
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.facts import run_facts
+from steelyard.bundle.series.read import run_facts
 from steelyard.errors import shown
 from steelyard.quantities import duration, quantity
 from steelyard.report.about import About, FactorFacts, Phases

@@ -22,8 +22,6 @@ from steelyard.user_cache import cache_folder, closed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 
 def key_of(palette: Palette) -> list[tuple[str, str, str]]:

@@ -9,8 +9,7 @@ from steelyard.analysis.judgement import Comparison, Effect, Headlines, Judgemen
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.read import Series
 from steelyard.report.about import About
-from steelyard.report.presented.footnotes import Footnote, footnotes
-from steelyard.report.presented.ranking import Row, of_metric, ranked
+from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked
 from steelyard.report.presented.words import marks_mean
 
 _FACTORS_FIRST = 12  # options: with more of them, the chart that answers is the one of the factors

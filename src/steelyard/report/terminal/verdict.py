@@ -11,14 +11,21 @@ from steelyard.analysis.judgement import Comparison, Judgement, Metric, Standing
 from steelyard.printable import printable
 from steelyard.report.about import About
 from steelyard.report.presented import Presented
-from steelyard.report.presented.footnotes import ON_THE_PAGE_ONLY
-from steelyard.report.presented.ranking import Row
+from steelyard.report.presented.ranking import ON_THE_PAGE_ONLY, Row
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Table
 from steelyard.report.tables.matrix import matrix, pairs
 from steelyard.report.tables.ranking import short_table
-from steelyard.report.tables.server import buffers, latches, sleeps
-from steelyard.report.tables.statements import of_files, of_programs, of_source, queries, statements
+from steelyard.report.tables.statements import (
+    buffers,
+    latches,
+    of_files,
+    of_programs,
+    of_source,
+    queries,
+    sleeps,
+    statements,
+)
 
 _NOTICES_MAX = 12
 _CURVES_MAX = 4

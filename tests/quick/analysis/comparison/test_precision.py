@@ -12,7 +12,7 @@ import pytest
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.comparison.stopping import levels
 from steelyard.analysis.judge import judge
-from steelyard.analysis.validity.turns import turn_notices
+from steelyard.analysis.validity.stability import turn_notices
 from steelyard.bundle.evidence import Evidence
 
 BLOCKS, DEALS, ROUNDS = 40, 6, 4

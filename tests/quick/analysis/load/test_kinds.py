@@ -14,7 +14,7 @@ from steelyard.analysis.load.rates import (
     reports_beside,
     retry_notices,
 )
-from steelyard.analysis.validity.turns import growth_notices
+from steelyard.analysis.validity.stability import growth_notices
 from steelyard.study.workloads.brokerage import BrokerageWorkload
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.workloads.order_entry.transactions import transactions
