@@ -94,7 +94,11 @@ def decoded(table: str, columns: Columns) -> dict[str, Sequence[Any]]:
     for name, values in columns.items():
         own = name.removesuffix(_ENCODED)
         try:
-            found[own] = [_bytes(text) for text in values] if own != name else values
+            found[own] = (
+                [None if text is None else base64.b64decode(text, validate=True) for text in values]
+                if own != name
+                else values
+            )
         except (TypeError, ValueError, binascii.Error):
             raise SchemaError(table, own, "not base64") from None
     return found
@@ -109,10 +113,6 @@ def encoded(columns: Columns) -> dict[str, Sequence[Any]]:
         else:
             found[name] = values
     return found
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text, validate=True)
 
 
 def _misfit(column: Column, values: Sequence[Any]) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from steelyard.analysis.judgement import Notice
 from steelyard.bundle.evidence import Evidence, grouped
-from steelyard.declared_metrics import DeclaredMetric
 from steelyard.quantities import percent, quantity, span_of
 
 FULL = 0.99
@@ -178,20 +177,16 @@ def _all_series(evidence: Evidence) -> Iterator[_Series]:
     for (monitor, entity, metric, option), runs in found.items():
         lab_s_own = entity in _NOT_THE_WORK_S
         counted_apart = metric == "memory_bytes" and (monitor, entity, _PRIVATE, option) in found
+        declared = evidence.declared.get(monitor, ())
+        known = next((one for one in declared if one.covers(entity, metric)), None)
         name = "memory" if metric == _PRIVATE else metric.removesuffix("_bytes")
         yield _Series(
             title=f"{entity} {name}".replace("_", " "),
             unit="B" if metric.endswith("_bytes") else "",
             option=option,
-            held=_is_amount(evidence.declared.get(monitor, ()), entity, metric)
+            held=(known.fills if known else not metric.endswith(_STATES))
             and not (lab_s_own or counted_apart)
             # of a recording it is not declared which readings are amounts: those with a limit are
             and not (recorded and not any(gauge.limit is not None for gauge in runs)),
             runs=tuple(runs),
         )
-
-
-def _is_amount(declared: Sequence[DeclaredMetric], entity: str, metric: str) -> bool:
-    """Whether work can fill it."""
-    found = next((known for known in declared if known.covers(entity, metric)), None)
-    return found.fills if found else not metric.endswith(_STATES)

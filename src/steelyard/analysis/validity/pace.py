@@ -47,7 +47,11 @@ def pace_notices(
 ) -> list[Notice]:
     """pace-differs: by option, where its pace matters to a cost or to the latency of a statement."""
     found = unlike_pace(evidence, comparisons)
-    logs = [m for m in run_metrics.metrics if m.name in logs_of(evidence) and _written(run_metrics, m)]
+    logs = [
+        m
+        for m in run_metrics.metrics
+        if m.name in logs_of(evidence) and np.nanmax(run_metrics.values[m.name]) >= m.smallest_effect
+    ]
     parts = [
         *(_of_log(evidence, metric) for metric in logs),
         *(["the latency of a statement includes its wait for CPUs that others use"] * _mixed(evidence)),
@@ -65,11 +69,6 @@ def pace_notices(
         for c in found
         for to in ["that of" if c.ratio >= 2 else "against"]
     ]
-
-
-def _written(run_metrics: RunMetrics, metric: Metric) -> bool:
-    """Whether the log is more than housekeeping."""
-    return float(np.nanmax(run_metrics.values[metric.name])) >= metric.smallest_effect
 
 
 def _mixed(evidence: Evidence) -> bool:

@@ -127,7 +127,10 @@ class Findings:
     def slower_tail(self, pair: PairResult) -> str:
         """Latency p99 of the option where it is worse; '' where it is not, or a metric of the verdict."""
         seen = self.pairwise.toward(pair)
-        return _slower_tail(self.costs, seen, self._over, worse=1 if seen is pair else -1)
+        if any(metric.name == P99.name for metric, _ in seen.by_metric):
+            return ""
+        # worse for the option is lower under the other where the pair is turned
+        return "".join(_p99(self.costs, seen, self._over, worse=1 if seen is pair else -1))
 
     @property
     def _over(self) -> str:
@@ -175,16 +178,6 @@ def reasons(
     first = times[: room - min(_COUNTED, len(counted))]
     found += [_other(cost, pair, over) for cost in [*first, *counted][:room]]
     return tuple(found)
-
-
-def _slower_tail(costs: Costs, pair: PairResult, over: str, worse: int) -> str:
-    """Latency p99 where it is worse and no metric of the verdict; '' where it is not.
-
-    worse: 1 where a higher one is worse for the winner; -1 where it is worse for the winner that it is lower
-    under the other option of the pair.
-    """
-    counts = any(metric.name == P99.name for metric, _ in pair.by_metric)
-    return "" if counts else "".join(_p99(costs, pair, over, worse))
 
 
 def _pace(cpu: Cost, work: Cost | None, pair: PairResult) -> tuple[str, ...]:

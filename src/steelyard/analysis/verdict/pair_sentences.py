@@ -189,7 +189,11 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
     once = all(c.blocks == 1 for mine in at.values() for c in mine)
 
     def answer(clients: int) -> str | frozenset[tuple[str, str]]:
-        return _leader(evidence.baseline, metric, at[clients]) if once else _proven(at[clients])
+        return (
+            _leader(evidence.baseline, metric, at[clients])
+            if once
+            else frozenset((c.option, c.outcome) for c in at[clients] if c.outcome in ("better", "worse"))
+        )
 
     alike = [(found, [*numbers]) for found, numbers in groupby(sorted(at), answer)]
     if len(alike) < 2:
@@ -221,10 +225,6 @@ def _from_to(numbers: Sequence[int]) -> str:
     return f"at {first}" if first == last else f"from {first} to {last}"
 
 
-def _proven(found: Sequence[Comparison]) -> frozenset[tuple[str, str]]:
-    return frozenset((c.option, c.outcome) for c in found if c.outcome in ("better", "worse"))
-
-
 def _differences(found: Sequence[Comparison]) -> str:
     """The options that differ, the best first."""
     ranked = sorted(found, key=lambda c: -c.ratio)
@@ -232,15 +232,18 @@ def _differences(found: Sequence[Comparison]) -> str:
     if better and better[0].ratio < 1:
         better.reverse()
     parts = [
-        f"{group[0].standing}: " + listed([_ratio(c) for c in group], _MOST)
+        f"{group[0].standing}: "
+        + listed(
+            [
+                f"{c.option} {significant(c.ratio)} times [{significant(c.low)} to {significant(c.high)}]"
+                for c in group
+            ],
+            _MOST,
+        )
         for group in (better, [c for c in ranked if c.outcome == "worse"])
         if group
     ]
     return ", ".join(parts) or "none differs clearly"
-
-
-def _ratio(c: Comparison) -> str:
-    return f"{c.option} {significant(c.ratio)} times [{significant(c.low)} to {significant(c.high)}]"
 
 
 def _range(evidence: Evidence, numbers: Sequence[int], proven: bool) -> str:

@@ -74,7 +74,8 @@ def win_map(findings: Findings) -> tuple[Decision, Words]:
     words = Words(
         _headline(cells, leaning=bool(few)),
         f"95 % intervals decide each cell: {count(blocks, 'block')}{few}.",
-        f"{option} against {other} differs most: {_extent(most)}.",
+        f"{option} against {other} differs most: throughput {ratio(most.ratio, most.low, most.high)} times"
+        f" with {count(most.clients, 'thread')}.",
         (*win_map_sentences(cells), *(findings.reasons(pair) if pair else ())),
     )
     return Decision("it depends", ties=(option, other)), words
@@ -96,11 +97,6 @@ def _headline(cells: Sequence[WinMapCell], leaning: bool) -> str:
     return (
         f"{lead}: {winner} {wins_in} {won} of {count(len(of), 'cell')}{loses}, by up to {percent(most - 1)}."
     )
-
-
-def _extent(cell: WinMapCell) -> str:
-    times = ratio(cell.ratio, cell.low, cell.high)
-    return f"throughput {times} times with {count(cell.clients, 'thread')}"
 
 
 def win_map_sentences(cells: Sequence[WinMapCell]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from steelyard.errors import InputError
 def add_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """quantiles_ns(histogram, at, file), mean_ns(histogram, file), merged(histograms, file)."""
     untyped: Any = connection
-    untyped.create_function("quantiles_ns", _quantiles, ["BLOB", "DOUBLE[]", "VARCHAR"], "DOUBLE[]")
+    untyped.create_function("quantiles_ns", quantiles, ["BLOB", "DOUBLE[]", "VARCHAR"], "DOUBLE[]")
     untyped.create_function("mean_ns", _mean, ["BLOB", "VARCHAR"], "DOUBLE")
     untyped.create_function("merged", merged, ["BLOB[]", "VARCHAR"], "BLOB")
 
@@ -49,10 +49,6 @@ def file_of(run: int, table: str) -> str:
 def file_in(table: str) -> str:
     """The same, as an expression in SQL over a table with `run`."""
     return f"printf('runs/%04d/{table}.parquet', run)"
-
-
-def _quantiles(encoded: bytes, at: Sequence[float], file: str) -> list[float]:
-    return [float(ns) for ns in quantiles(encoded, at, file)]
 
 
 def _mean(encoded: bytes, file: str) -> float:

@@ -69,10 +69,12 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
         content = read_sealed(folder / RUN_FILE, "")
         identity = _Identity.model_validate(content)
     except InputError as error:
-        return _Found(number, why=_within(folder, str(error)))
+        return _Found(number, why=str(error).replace(str(folder), f"runs/{folder.name}"))
     except ValidationError as error:
         first = error.errors()[0]
-        return _Found(number, why=f"{_named(folder, RUN_FILE)}: {_dotted(first['loc'])}: {first['msg']}")
+        return _Found(
+            number, why=f"{_named(folder, RUN_FILE)}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        )
     if identity.bundle != bundle:
         return _Found(number, why=f"{_named(folder, RUN_FILE)} belongs to another bundle")
     if identity.run != number:
@@ -117,14 +119,6 @@ def _strange(folder: Path, identity: _Identity) -> tuple[str, ...]:
 
 def _named(folder: Path, name: str) -> str:
     return f"runs/{folder.name}/{name}"
-
-
-def _within(folder: Path, text: str) -> str:
-    return text.replace(str(folder), f"runs/{folder.name}")
-
-
-def _dotted(parts: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, parts))
 
 
 @dataclass(frozen=True)

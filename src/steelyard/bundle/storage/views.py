@@ -81,17 +81,14 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
 def _refuse_holes(connection: duckdb.DuckDBPyConnection) -> None:
     """Raises InputError where a column that is not nullable has NULL; samples are not checked."""
     holes = " union all ".join(
-        f"select '{table.name}', run from {table.name} where {_no_value(table)}"
+        f"select '{table.name}', run from {table.name} where {' or '.join(no_value)}"
         for table in TABLES
         if table.name != "samples"
+        for no_value in [[f'"{column.name}" is null' for column in table.columns if not column.nullable]]
     )
     if found := connection.execute(f"{holes} limit 1").fetchone():
         table, run = found
         raise InputError(f"{file_of(run or 0, table)}: a column has no value", _TAKE)
-
-
-def _no_value(table: Table) -> str:
-    return " or ".join(f'"{column.name}" is null' for column in table.columns if not column.nullable)
 
 
 def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) -> None:

@@ -43,7 +43,9 @@ def costs(presented: Presented) -> Figure | None:
     work = metrics[first.metric].each if first.metric in metrics else "per transaction"
     rows = [
         {
-            "cost": metrics[cost.metric].title if cost.metric in metrics else _title(cost.metric),
+            "cost": metrics[cost.metric].title
+            if cost.metric in metrics
+            else cost.metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " "),
             "option": cost.option,
             "before": Cell(cost.before, unit=cost.unit),
             "after": Cell(cost.after, unit=cost.unit),
@@ -76,10 +78,6 @@ def costs(presented: Presented) -> Figure | None:
 def _unproven(presented: Presented) -> str:
     fewest = min(presented.blocks, default=FEWEST_BLOCKS)
     return f" {fmt.count(fewest, 'block')}: too few to prove a difference." if fewest < FEWEST_BLOCKS else ""
-
-
-def _title(metric: str) -> str:
-    return metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " ")
 
 
 def _differences(table: Table, work: str) -> Spec:

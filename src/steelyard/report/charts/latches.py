@@ -170,7 +170,13 @@ def sleeps(presented: Presented) -> Figure | None:
     table = replace(table, data=list(map(_asleep, table.data)))
     panel = _times_asleep(table, about, presented.palette)
     tables = {
-        option: replace(mine, data=sorted(mine.data, key=_longest_first))
+        option: replace(
+            mine,
+            data=sorted(
+                mine.data,
+                key=lambda row: (row["clients"], -(row["wait_ns"] or 0.0), -(row["gets_per_txn"] or 0.0)),
+            ),
+        )
         for option, mine in table.each("option").items()
     }
     first = judgement.baseline if judgement.baseline in tables else next(iter(tables))
@@ -194,10 +200,6 @@ def _asleep(row: Row) -> Row:
     """With what is drawn; no sleep has no length."""
     us = (row["wait_ns_per_txn"] or 0.0) / 1e3
     return {**row, "us": us, "wait_per_sleep_ns": row["wait_per_sleep_ns"] if row["sleeps"] else ""}
-
-
-def _longest_first(row: Row) -> tuple[float, ...]:
-    return row["clients"], -(row["wait_ns"] or 0.0), -(row["gets_per_txn"] or 0.0)
 
 
 def _times_asleep(table: Table, about: About, palette: Palette) -> Panel | None:

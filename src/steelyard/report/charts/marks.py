@@ -26,12 +26,16 @@ _RATIO_LABEL = "format(datum.value, datum.value < 10000 ? '.6~r' : '.3~s')"
 
 def view(height: int, layers: Sequence[Spec], rows: Sequence[Row], **more: Any) -> Spec:
     """A layered view over its own rows; width follows the container."""
+    drawn = _fields(layers)
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "width": "container",
         "height": height,
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "data": {"values": _drawable(rows, _fields(layers))},
+        # only what is drawn, to six digits: a page of a large study stays small
+        "data": {
+            "values": [{key: _short(value) for key, value in row.items() if key in drawn} for row in rows]
+        },
         "layer": list(layers),
         **more,
     }
@@ -104,11 +108,6 @@ def _fields(part: Any) -> set[str]:
     known = cast("Spec", part)
     named = {name for name in [known.get("field")] if isinstance(name, str)}
     return named.union(*(_fields(value) for key, value in known.items() if key != "data"))
-
-
-def _drawable(rows: Sequence[Row], fields: set[str]) -> list[Spec]:
-    """Only what is drawn, to six digits: a page of a large study stays small."""
-    return [{key: _short(value) for key, value in row.items() if key in fields} for row in rows]
 
 
 def _short(value: Any) -> Any:

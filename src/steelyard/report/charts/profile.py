@@ -113,13 +113,12 @@ def _kernprof(mine: Table) -> Table:
         ("function", "samples", "% of all"),
         [
             ("TOTAL_SAMPLES", whole(total), ""),
-            *((name, whole(samples), _percent(samples, total)) for name, samples in shares),
+            *(
+                (name, whole(samples), f"{100 * samples / total:.1f} %" if total else None)
+                for name, samples in shares
+            ),
         ],
     )
-
-
-def _percent(part: int, total: int) -> str | None:
-    return f"{100 * part / total:.1f} %" if total else None
 
 
 @dataclass

@@ -64,7 +64,13 @@ def scaling(presented: Presented) -> Figure | None:
         "scaling",
         f"With more {points_are}",
         f"Geometric mean over blocks at each number of {points_are}"
-        + ("; the band is its 95 % interval." if _banded(panels) else ".")
+        + (
+            "; the band is its 95 % interval."
+            if any(
+                row.get("low") != row.get("high") for panel in panels for row in panel.spec["data"]["values"]
+            )
+            else "."
+        )
         + cut_note(panels)
         + (" In grey: " + ", ".join(dict.fromkeys(r["source"] for r in overlays)) if overlays else ""),
         panels,
@@ -74,10 +80,6 @@ def scaling(presented: Presented) -> Figure | None:
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
-
-
-def _banded(panels: Sequence[Panel]) -> bool:
-    return any(row.get("low") != row.get("high") for panel in panels for row in panel.spec["data"]["values"])
 
 
 def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:

@@ -69,7 +69,8 @@ def vega_script() -> Markup:
     bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     script = re.sub(r"<(?=/script|!--)", r"\\x3c", bundle, flags=re.IGNORECASE)
     with suppress(OSError, RuntimeError, ValueError):
-        _keep(_place(), script)
+        data = script.encode()
+        write_whole(_place(), _checksum(data) + b"\n" + data)
     return Markup(script)
 
 
@@ -88,11 +89,6 @@ def _kept(place: Path) -> str:
     if checksum != _checksum(script):
         raise ValueError(f"{place}: not whole")
     return script.decode()
-
-
-def _keep(place: Path, script: str) -> None:
-    data = script.encode()
-    write_whole(place, _checksum(data) + b"\n" + data)
 
 
 def _checksum(data: bytes) -> bytes:

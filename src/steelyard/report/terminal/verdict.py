@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement import Comparison, Judgement, Metric, Standing
+from steelyard.analysis.judgement import Judgement, Metric, Standing
 from steelyard.printable import printable
 from steelyard.report.about import About
 from steelyard.report.presented import Presented
-from steelyard.report.presented.ranking import ON_THE_PAGE_ONLY, Row
+from steelyard.report.presented.ranking import ON_THE_PAGE_ONLY
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Table
 from steelyard.report.tables.matrix import matrix, pairs
@@ -144,7 +144,10 @@ def _options(presented: Presented, console: Console) -> None:
         return
     console.print()
     cells = [table.rows[place][1:] for place in shown]
-    labels = [ranking[place].label + _numbers(ranking[place]) for place in shown]
+    labels = [
+        ranking[place].label + "".join(f"[{number}]" for number in ranking[place].footnotes)
+        for place in shown
+    ]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     room = console.width - 2 - sum(widths) - max(map(len, labels))
     # the labels stand above their figures where not even narrow gaps make room for them
@@ -158,7 +161,7 @@ def _options(presented: Presented, console: Console) -> None:
         if left_out := place - before - 1:
             _line(console, (f"  … {fmt.count(left_out, 'option')} between", "dim"))
         before, row = place, ranking[place]
-        mark = (f"{row.mark} ", _style(row.comparison))
+        mark = (f"{row.mark} ", _STYLES.get(row.comparison.standing, "") if row.comparison else "")
         name = (f"{label:<{lead}}" if beside else label, "bold" if row.is_winner else "")
         if beside:
             _line(console, mark, name, (_joined(texts, widths, gap), ""))
@@ -181,15 +184,6 @@ def _head(line: str) -> str:
     """The heads of the columns, with that of the labels where there is room before them."""
     first = "  option"
     return line if line[: len(first) + 1].strip() else first + line[len(first) :]
-
-
-def _style(comparison: Comparison | None) -> str:
-    """Colour of a mark."""
-    return _STYLES.get(comparison.standing, "") if comparison else ""
-
-
-def _numbers(row: Row) -> str:
-    return "".join(f"[{number}]" for number in row.footnotes)
 
 
 def _joined(texts: Sequence[str], widths: Sequence[int], gap: str = _GAP) -> str:
