@@ -13,7 +13,7 @@ from steelyard.analysis.statistics.distributions import holm, t_test
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import quantity
 
-KERNEL_MARK = "_[k]"
+_KERNEL_MARK = "_[k]"
 _ALPHA = 0.05
 _SAMPLES_MIN = 200  # of a function, over all runs of both options: +-14 % at 95 %
 _BLOCKS_MIN = 5
@@ -124,9 +124,9 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
     most = max(proven, key=lambda i: abs(mean[i]))
     name, samples, *_ = found[most]
     after, before = us[most].mean(axis=1).tolist()
-    where = " (kernel)" if name.endswith(KERNEL_MARK) else ""
+    where = " (kernel)" if name.endswith(_KERNEL_MARK) else ""
     return (
-        f"In the profile {name.removesuffix(KERNEL_MARK)}{where} differs most: {quantity(after, 'us')}"
+        f"In the profile {name.removesuffix(_KERNEL_MARK)}{where} differs most: {quantity(after, 'us')}"
         f" of CPU per transaction under {winner}, {quantity(before, 'us')} under {baseline}"
         f" ({samples:,.0f} samples).",
     )

@@ -10,8 +10,8 @@ from steelyard.analysis.judgement import Notice
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import percent, quantity, span_of
 
-FULL = 0.99
-KEPT = 0.9
+_FULL = 0.99
+_KEPT = 0.9
 _GRAVEST_FIRST = ("gauge-not-reclaimed", "gauge-full", "gauge-fills")
 _GROWTH_THAT_COUNTS = 0.10  # of the level at the start; caches and heaps vary by less
 _LEAST_BYTES = 1_000_000.0
@@ -82,9 +82,9 @@ def gauge_findings(evidence: Evidence) -> list[GaugeFinding]:
     """
     found: list[GaugeFinding] = []
     for series in _all_series(evidence):
-        full = [g for g in series.runs if (g.filled or 0.0) >= FULL]
+        full = [g for g in series.runs if (g.filled or 0.0) >= _FULL]
         fills = [g for g in series.grown if g.steady]
-        kept = [g for g in series.grown if g.kept >= KEPT]
+        kept = [g for g in series.grown if g.kept >= _KEPT]
         for code, text, brief, seen in (
             ("gauge-not-reclaimed", _not_reclaimed, _kept_brief, kept),
             ("gauge-full", _full, _full_brief, full),
