@@ -363,7 +363,7 @@ def test_crossings_are_interpolated_and_say_how_sure_they_are() -> None:
     assert "two is 3.00 times that of one with 1 client, 1.50 times with 4 clients" in text
     assert "one needs 3.00 clients to reach two with 1 client (interpolated between 2 and 4)" in text
     # two has 2 cores
-    assert "changes by ±0 % up to 2, the cores of two, and by −50.0 % beyond" in text
+    assert "changes by ±0 % up to 2 clients (the cores of two), then by −50.0 % up to 4" in text
     assert "one needs 3.00 clients to reach two with 1 client [2.45 to 3.67]" in pair(slow, fast, 0.1)
     # the other way round it is the same statement
     assert "one needs 3.00 clients to reach two" in pair(slow, fast)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 from pydantic import ValidationError
 
+from steelyard.bundle.evidence.published import add_published
 from steelyard.bundle.writer import BundleWriter
 from steelyard.errors import InputError
 from steelyard.recordings import described, filing
@@ -26,6 +28,8 @@ from steelyard.study.plan import baseline
 from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.study import Study
 from steelyard.study.validation_errors import explain
+
+_TABLE_BYTES_MAX = 64 << 20
 
 
 def import_files(
@@ -73,11 +77,12 @@ def import_files(
 
 def _with_files(found: Recording, place: Path) -> Recording:
     """With the files that its study names, in the folder of what describes it. Raises InputError."""
-    names = [name for _, name in named_files(toml_of(found.study_text, str(place)))]
-    for name in names:
-        if not (place.parent / name).is_file():
-            raise InputError(f"{place}: tables: {place.parent / name}: no such file")
-    return replace(found, files={name: place.parent / name for name in names})
+    files = {name: place.parent / name for _, name in named_files(toml_of(found.study_text, str(place)))}
+    for table in files.values():
+        if not table.is_file() or table.stat().st_size > _TABLE_BYTES_MAX:
+            raise InputError(f"{place}: tables: {table}: no file of at most {_TABLE_BYTES_MAX >> 20} MiB")
+    add_published(duckdb.connect(), files)
+    return replace(found, files=files)
 
 
 def _files(arguments: Sequence[str], options: Sequence[str], folders: bool) -> Sequence[Filed]:

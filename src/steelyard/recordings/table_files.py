@@ -61,7 +61,9 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[Mapping[str
     reader = _READERS.get(place.suffix.lower())
     if reader is None:
         raise InputError(f"{place}: a table of results ends in one of {', '.join(_READERS)}")
-    if place.exists() and place.stat().st_size > _BYTES_MAX:
+    if not place.is_file():
+        raise InputError(f"{place}: no such file")
+    if place.stat().st_size > _BYTES_MAX:
         raise InputError(f"{place}: larger than {_BYTES_MAX >> 30} GiB", "split the file")
     named = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
     wanted = list(dict.fromkeys(filter(None, named)))

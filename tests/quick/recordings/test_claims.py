@@ -151,7 +151,7 @@ def judged(name: str, folder: Path) -> Judgement:
         ("result-cache-t2", "misses per get at 8 processes", "30.37 %", "does not follow"),
         ("result-cache-t2", "sleeps per miss at 8 processes", "0.00165 %", "does not follow"),
         ("result-cache-t2", "misses per get of 11gR1 at 8 processes", "", "cannot be checked"),
-        ("statement-matrix", "more procedure requests per second in process mode", "0/s", "does not follow"),
+        ("statement-matrix", "more procedure requests per second in process mode", "", "cannot be checked"),
     ],
 )
 def test_claims_of_the_five_sources(tmp_path: Path, name: str, says: str, computed: str, check: str) -> None:
@@ -162,18 +162,18 @@ def test_claims_of_the_five_sources(tmp_path: Path, name: str, says: str, comput
 @pytest.mark.parametrize(
     ("name", "figures"),
     [
-        ("statement-matrix", ["2.00", "700 to 1,400/s", "20 of 24 runs"]),
+        ("statement-matrix", ["2.00 in both kernel modes", "700 to 1,400/s", "20 of 24 runs"]),
         (
             "kernel-modes-vm",
-            ["14.3 % more", "32 against 28 %", "20.0 % more", "42 against 35 %", "not known"],
+            ["14.3 % more", "32 against 28 %", "20.0 % more", "42 against 35 %", "no totals"],
         ),
         (
             "kernel-modes",
-            ["8.33 % more", "260 against 240", "10.0 % less", "50.0 % more", "300 and 200", "10 loops"],
+            ["8.33 % more", "260 against 240", "engines busy 90 %", "50.0 % more", "300 and 200", "10 loops"],
         ),
         ("result-cache-t2", ["92.6 %", "95.4 %", "up to 11, the buffer cache at 12"]),
         ("dc3-specjbb2005", ["80.2 % more with 8 JVMs", "32 JVMs", "535,630 bops", "510,639"]),
-        ("kernel-2.5.26", ["8.00 % more", "2.00 % waited"]),
+        ("kernel-2.5.26", ["8.00 % more", "2.00 % of 65,591,728"]),
         ("dispatch-ff2", ["0.444 % fewer", "170,490 against 171,250"]),
         ("usl-cisco", ["27 clients", "12,211/s"]),
     ],

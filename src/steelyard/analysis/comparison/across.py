@@ -54,13 +54,14 @@ class Pair:
         ahead = (points[0][0].ratio > 1) == (metric.better == "higher")
         cores = self.cores[ahead]
         by_clients = {c.clients: c.ratio for c, _, _ in points}
-        if cores not in by_clients or cores in (points[0][0].clients, points[-1][0].clients):
+        if cores is None or cores not in by_clients or cores in (points[0][0].clients, points[-1][0].clients):
             return ""
         start, middle, end = points[0][0].ratio, by_clients[cores], points[-1][0].ratio
         name = (self.here, self.there)[ahead]
+        up_to = self.work.counted(cores)
         return (
-            f". The ratio changes by {fmt.change(middle / start)} up to {cores}, the cores of {name},"
-            f" and by {fmt.change(end / middle)} beyond"
+            f". The ratio changes by {fmt.change(middle / start)} up to {up_to} (the cores of {name}),"
+            f" then by {fmt.change(end / middle)} up to {points[-1][0].clients}"
         )
 
     def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:
@@ -114,6 +115,8 @@ def holds(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> Iterator[st
         yield f"Whether a finding holds on all of them cannot be told: they also differ in {more}."
         return
     roles = first.headlines
+    points = {c.clients for c in first.comparisons} - {None}
+    over = " (geometric mean of all load points)" if points else ""
     for metric in dict.fromkeys(filter(None, (roles.foremost, roles.cpu))):
         for option in others:
             found = [
@@ -123,17 +126,17 @@ def holds(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> Iterator[st
                 if c.metric == metric.name and c.option == option and c.clients is None
             ]
             if len(found) == len(judged) and metric.better != "neither":
-                yield _holds(metric, option, first.baseline, found)
+                yield _holds(metric, option, first.baseline, found, over)
 
 
-def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Comparison]) -> str:
+def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Comparison], over: str) -> str:
     signs = [c.ratio > 1 for c in found]
     upward = 2 * sum(signs) >= len(signs)
     proven = [c for c in found if c.outcome in ("better", "worse") and (c.ratio > 1) == upward]
     same, of = sum(sign == upward for sign in signs), len(found)
     ratios = [c.ratio for c in found]
     span = fmt.span_of(ratios, fmt.significant)
-    text = f"{metric.full_title.capitalize()} of {option} is {span} times that of {baseline}"
+    text = f"{metric.full_title.capitalize()} of {option} is {span} times that of {baseline}{over}"
     more = "higher" if upward else "lower"
     told = f"{more} on {same} of {of} platforms, proven on {len(proven)}"
     if all(c.blocks == 1 for c in found):

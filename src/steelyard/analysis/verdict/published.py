@@ -8,6 +8,8 @@ from steelyard.analysis.judgement.verdict import Claim, Verdict
 from steelyard.bundle.evidence.published import Published
 from steelyard.quantities import significant, with_unit
 
+_UNKNOWN = ("the source gives no figures for it", "the query gives no number")
+
 
 def claims(published: Published | None) -> Iterator[Claim]:
     """Each figure of the source, and the same from its tables: right to one unit of its last digit.
@@ -15,17 +17,17 @@ def claims(published: Published | None) -> Iterator[Claim]:
     Half a unit would be too strict: the source rounded its inputs too.
     """
     for given in published.work.claims if published else ():
-        said, unit, most = given.published, given.unit, given.at_most
+        said, unit = given.published, given.unit
         row, why = published.first(given.sql) if published and given.sql else ((), given.why)
-        value, *remarks = _number(row) or (None, why or "the query gives no number")
+        value, *remarks = _number(row) or (None, why or _UNKNOWN[bool(given.sql)])
         check, decimals = "cannot be checked", len(said.partition(".")[2])
         if value is not None:
             beyond = value - float(said)
-            close = (beyond if most else abs(beyond)) <= 10.0**-decimals * (1 + 1e-9)
+            close = (beyond if given.qualifier == "up to" else abs(beyond)) <= 10.0**-decimals * (1 + 1e-9)
             check = "agrees" if close else "does not follow"
         yield Claim(
             given.says,
-            "up to " * most + with_unit(f"{float(said):,.{decimals}f}", unit),
+            f"{given.qualifier} {with_unit(_rounded(float(said), decimals), unit)}".strip(),
             "" if value is None else with_unit(_digits(value, decimals), unit),
             check,
             str(remarks[0] if remarks else ""),
@@ -44,19 +46,23 @@ def _number(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _digits(value: float, decimals: int) -> str:
     """As many as the source gives, and at least three that count; of a whole number all."""
     whole, short = value.is_integer(), significant(value)
-    text = f"{value:,.{0 if whole else decimals}f}"
-    return text if whole or len(text) > len(short) else short
+    text = _rounded(value, 0 if whole else decimals)
+    return text if whole or len(text) >= len(short) else short
+
+
+def _rounded(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace("-", "−")
 
 
 def answer(published: Published | None) -> Verdict | None:
     """The sentences of a recording that says what its tables answer; None of one that does not."""
     if published is None or (given := published.work.answer) is None:
         return None
-    (follows, why), (left_open, _) = map(published.first, (given.follows, given.left_open))
+    (follows, why), (left_open, why_not) = map(published.first, (given.follows, given.left_open))
     return Verdict(
         outcome="published",
         winner=None,
         headline=str(follows[0]) if follows else f"The tables do not answer the question: {why}.",
-        interval=str(left_open[0]) if left_open else "",
+        interval=str(left_open[0]) if left_open else f"What is open cannot be told: {why_not}.",
         consequence=given.settle + (f": steelyard run {given.twin}" if given.twin else ""),
     )

@@ -50,8 +50,10 @@ class Published:
         timer.start()
         try:
             row = self.tables.execute(query).fetchone()
+        except duckdb.InterruptException:
+            return (), f"the query takes longer than {_LONGEST_S:g} s"
         except duckdb.Error as error:
-            return (), str(error).splitlines()[0].partition(": ")[2]
+            return (), str(error).splitlines()[0].partition(": ")[2].rstrip(".!")
         finally:
             timer.cancel()
         if row is None or row[0] is None:

@@ -1,8 +1,8 @@
 """The workload of a recording: what others ran, in their terms. Steelyard cannot run it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Form, Label, Strict
 from steelyard.study.workloads.workload import Workload
@@ -21,11 +21,13 @@ class Claim(Strict):
 
     says: str
     """the statement of the source, without its figure"""
-    published: Annotated[str, Form(r"^-?\d{1,15}(\.\d{1,9})?$", "invalid figure: digits, a decimal point")]
+    published: Annotated[
+        str, Form(r"^-?\d{1,15}(\.\d{1,9})?$", "invalid figure: digits and a decimal point alone")
+    ]
     """the figure as the source gives it, as text: its digits are its precision"""
     unit: str = ""
-    at_most: bool = False
-    """the source says `up to`: a smaller figure agrees too"""
+    qualifier: Literal["", "about", "up to"] = ""
+    """as the source has it; up to: a smaller figure agrees too"""
     sql: str = ""
     """query that gives the figure, and in a second column a remark"""
     why: str = ""
@@ -55,8 +57,15 @@ class Answered(Strict):
     tables: list[str] = Field(default_factory=list[str])
     """CSV files that the bundle keeps, for queries"""
     answer: Answer | None = None
+    """what follows from them; needs tables"""
     claims: list[Claim] = Field(default_factory=list[Claim])
     """figures of the source that are computed again"""
+
+    @model_validator(mode="after")
+    def _has_tables(self) -> Self:
+        if (self.answer or any(claim.sql for claim in self.claims)) and not self.tables:
+            raise ValueError("answer and claims need tables: the CSV files that their queries read")
+        return self
 
 
 class PublishedWorkload(Workload, Answered):
