@@ -192,7 +192,7 @@ def test_a_recording_is_reported_by_its_name(tmp_path: Path, monkeypatch: pytest
     # one run each: no cell says that it has no interval, gaps are gaps
     assert "[no interval]" not in shown.output and "n/a" not in shown.output
     page = Path("statement-matrix.bundle/report.html").read_text().partition("<main>")[2]
-    assert page.count("<td>on, 20 MB</td>") == 12 and "Claims of the source" in page
+    assert page.count(">on, 20 MB</td>") == 12 and "Claims of the source" in page
 
 
 def own(folder: Path, **keys: str) -> Path:
@@ -243,7 +243,10 @@ def test_tables_of_a_recording_are_in_sql(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tables", "message"),
-    [('["other.csv"]', "no such file"), ('["mine.csv", "/etc/shadow2"]', "no such file")],
+    [
+        ('["other.csv"]', "no file of at most 64 MiB"),
+        ('["mine.csv", "/etc/shadow2"]', "no file of at most 64 MiB"),
+    ],
 )
 def test_a_missing_table_is_refused(tmp_path: Path, tables: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
