@@ -9,7 +9,7 @@ from typing import Any, cast
 from steelyard.analysis.judgement import Notice
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.evidence.queries import renamed
-from steelyard.errors import InputError
+from steelyard.errors import InputError, brief
 from steelyard.quantities import count, listed
 from steelyard.study.study import Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
@@ -197,7 +197,7 @@ def _unlike(part: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> Ite
 
 
 def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)
+    return "not set" if value is None else "set" if isinstance(value, dict) else brief(str(value), 60)
 
 
 def paired(named: Sequence[Named], names: Mapping[str, str]) -> list[Named]:
