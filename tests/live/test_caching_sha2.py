@@ -21,6 +21,7 @@ from needs import needs
 from servers import plan
 
 from steelyard import _core
+from steelyard.host.mariadb_login import Address
 from steelyard.host.mariadb_login import log_in as lab_logs_in
 
 NONCE = bytes([90, 105, 74, 126, 30, 48, 37, 56, 3, 23, 115, 127, 69, 22, 41, 84, 32, 123, 43, 118])
@@ -181,8 +182,8 @@ def test_a_wrong_password_is_refused_in_the_servers_words(listener: socket.socke
         log_in(by_tcp(listener), b"wrong")
 
 
-def lab_in(private: bool = False, **where: Any) -> None:
-    lab_logs_in(private=private, user="lab", password=PASSWORD.decode(), **where).close()
+def lab_in(host: str = "localhost", port: int = 0, unix_socket: str | None = None) -> None:
+    lab_logs_in(Address(host, port, "lab", PASSWORD.decode(), "", unix_socket, "disable", None)).close()
 
 
 @pytest.mark.parametrize("first", [b"caching_sha2_password", b"mysql_native_password"])
@@ -205,5 +206,5 @@ def test_the_lab_sends_a_password_as_it_is_over_a_unix_socket(tmp_path: Path) ->
         listener.bind(path)
         listener.listen()
         peer = Peer(listener, None, cached=False, first=b"caching_sha2_password")
-        lab_in(private=True, unix_socket=path)
+        lab_in(unix_socket=path)
     assert peer.password == PASSWORD + b"\0"

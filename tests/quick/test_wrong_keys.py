@@ -66,7 +66,13 @@ WHOLE: dict[str, dict[str, Any]] = {
         "time": {"json_path": "a.b"},
         "scores": {"p99": {"pattern": "(.*)", "unit": "ms"}},
     },
-    "published": {"work": "transaction", "figures": {"loops": {"unit": "1"}}},
+    "published": {
+        "work": "transaction",
+        "figures": {"loops": {"unit": "1"}},
+        "tables": ["mine.csv"],
+        "answer": {"follows": "select 1", "left_open": "select 1", "settle": "more runs"},
+        "claims": [{"says": "it", "published": "1"}],
+    },
     "threads": {
         "scaled": "jvm",
         "groups": {"jvm": {"cpu": {**_TIMES}, "sleep": {**_TIMES}, "arrive": {"at_s": 1.0, "over_s": 2.0}}},
@@ -91,8 +97,9 @@ def levels(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
     if not path or path[-1] not in _NAMED_BY_USER:
         yield path
     for key, value in table.items():
-        if isinstance(value, dict):
-            yield from levels(cast("dict[str, Any]", value), (*path, key))
+        first = value[0] if isinstance(value, list) else value
+        if isinstance(first, dict):
+            yield from levels(cast("dict[str, Any]", first), (*path, key))
 
 
 def levels_of(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -134,13 +141,13 @@ def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(
     workload: dict[str, Any] = {"kind": kind, **copy.deepcopy(WHOLE[kind])}
     table: dict[str, Any] = workload
     for part in path:
-        table = table[part]
+        table = table[part][0] if isinstance(table[part], list) else table[part]
     right = next((key for key in table if key != "kind"), "kind")
     # the right one stays where it may be needed
     wrong = f"{right}z"
     table[wrong] = 1
     text = tomli_w.dumps({**STUDY, "workload": workload})
-    line = next(number for number, row in enumerate(text.split("\n"), 1) if row.startswith(f"{wrong} ="))
+    line = next(number for number, row in enumerate(text.split("\n"), 1) if f"{wrong} =" in row)
     with pytest.raises(InputError) as refused:
         parse_study(text, "mine.toml")
     at = ".".join(("workload", *path, wrong))

@@ -57,7 +57,7 @@ def unlike_facts(
     """FACTS that differ between two environments, but those compared: name, value in each or 'unknown'."""
     return [
         (
-            f"{part} {key}".replace("_", " ").replace("cpu cpus", "cpus").replace("cpu", "CPU"),
+            f"{part} {key}".replace("_", " "),
             "unknown" if a is None else a,
             "unknown" if b is None else b,
         )
@@ -69,7 +69,8 @@ def unlike_facts(
 
 def unlike_machines(of_here: Named, of_there: Named) -> str:
     """`They differ in 3 things: CPU model, CPUs usable and date.`"""
-    facts = [fact for fact, _, _ in unlike_facts(of_here[2], of_there[2])]
+    unlike = unlike_facts(of_here[2], of_there[2])
+    facts = [fact.replace("cpu cpus", "cpus").replace("cpu", "CPU") for fact, _, _ in unlike]
     days = "select distinct started_at[:10] as day from runs order by day"
     facts += ["date"] * (of_here[1].rows(days) != of_there[1].rows(days))
     return f"They differ in {count(len(facts), 'thing')}: {listed(facts)}." if facts else ""
