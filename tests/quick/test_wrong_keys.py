@@ -140,8 +140,11 @@ def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(
 ) -> None:
     workload: dict[str, Any] = {"kind": kind, **copy.deepcopy(WHOLE[kind])}
     table: dict[str, Any] = workload
+    listed = False
     for part in path:
-        table = table[part][0] if isinstance(table[part], list) else table[part]
+        inner = table[part]
+        listed = isinstance(inner, list)
+        table = inner[0] if listed else inner
     right = next((key for key in table if key != "kind"), "kind")
     # the right one stays where it may be needed
     wrong = f"{right}z"
@@ -150,7 +153,9 @@ def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(
     line = next(number for number, row in enumerate(text.split("\n"), 1) if f"{wrong} =" in row)
     with pytest.raises(InputError) as refused:
         parse_study(text, "mine.toml")
-    at = ".".join(("workload", *path, wrong))
+    at = ".".join(("workload", *path, *["0"] * listed, wrong))
+    # the line of a table in a list is that of the list
+    line -= listed
     assert str(refused.value).startswith(
         f'mine.toml:{line}: {at}: unknown key "{wrong}"; did you mean "{right}"?'
     )
