@@ -129,17 +129,21 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
     corrected = zip(adjusted.tolist(), levels.tolist(), strict=True)
     study = here.evidence.study
     names = short_names([of_here[0], *(name for name, _, _ in others)])
+    made = [
+        [
+            # one run is not tested
+            _comparison(test, here, *(next(corrected) if test.found.runs > 1 else (1.0, ALPHA)))
+            for test in mine
+        ]
+        for mine in tests
+    ]
     explained = [list(_counted(here, there)) for there in sides]
     return [
         BundleComparison(
             here=here.name,
             there=there.name,
             metrics=tuple(dict.fromkeys(test.metric for test in mine)),
-            comparisons=tuple(
-                # one run is not tested
-                _comparison(test, here, *(next(corrected) if test.found.runs > 1 else (1.0, ALPHA)))
-                for test in mine
-            ),
+            comparisons=tuple(comparisons),
             uncertain=tuple(_uncertain(here, there, mine)),
             notices=tuple(_notices(here, there)),
             points_are=study.workload.points_are,
@@ -153,18 +157,26 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
             counted_there=tuple(level for _, _, level in counted),
             short=(names[here.name], names[there.name]),
             differ=unlike_machines(of_here, other),
-            answer=tuple(_answer(here, there, mine, (names[here.name], names[there.name]))),
+            answer=tuple(_answer(here, there, mine, comparisons, (names[here.name], names[there.name]))),
         )
-        for other, there, mine, counted in zip(others, sides, tests, explained, strict=True)
+        for other, there, mine, comparisons, counted in zip(
+            others, sides, tests, made, explained, strict=True
+        )
     ]
 
 
-def _answer(here: _Side, there: _Side, tests: Sequence[_Test], names: tuple[str, str]) -> Iterator[str]:
+def _answer(
+    here: _Side,
+    there: _Side,
+    tests: Sequence[_Test],
+    comparisons: Sequence[Comparison],
+    names: tuple[str, str],
+) -> Iterator[str]:
     study = here.evidence.study
     metric = foremost(study, here.run_metrics)
     rows = grouped(
-        (test.here.option, (_comparison(test, here, 1.0, ALPHA), test.here, test.there))
-        for test in tests
+        (comparison.option, (comparison, test.here, test.there))
+        for test, comparison in zip(tests, comparisons, strict=True)
         if test.metric == metric
     )
     cores = here.evidence.topology.cores, there.evidence.topology.cores

@@ -117,7 +117,7 @@ class Bundle:
     @property
     def _published(self) -> PublishedWorkload | None:
         work = self.study.workload
-        return work if isinstance(work, PublishedWorkload) and work.tables else None
+        return work if isinstance(work, PublishedWorkload) and (work.tables or work.claims) else None
 
     @cached_property
     def _runs(self) -> Place:

@@ -13,7 +13,7 @@ from steelyard.analysis.comparison.unlike import Named, paired, refuse_without_p
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.read import read_series
+from steelyard.bundle.series.read import Rows, Series, read_series
 from steelyard.errors import InputError, shown
 from steelyard.recordings.importing import bundle_of
 from steelyard.report.about.provenance import about_bundle
@@ -36,13 +36,27 @@ class Compared:
 
     def write(self, html: Path) -> None:
         """Writes the page. Raises InputError."""
-        pairs = zip(self.bundles, self.named, strict=True)
-        series = [read_series(bundle, estimated_runs(evidence)) for bundle, (_, evidence, _) in pairs]
+        series = [
+            _renamed(read_series(bundle, estimated_runs(evidence)), environment.get("paired", {}))
+            for bundle, (_, evidence, environment) in zip(self.bundles, self.named, strict=True)
+        ]
         together = Together(self.judged, series, about_bundle(self.bundles[0], shown(html)))
         try:
             write_comparison(html, self.found, self.platforms, together)
         except OSError as error:
             raise InputError(f"{html}: cannot be written: {error.strerror}") from None
+
+
+def _renamed(series: Series, paired: Mapping[str, str]) -> Series:
+    """With the names that options have in the comparison. paired: their own ones by these."""
+    names = {own: name for name, own in paired.items()}
+    found: dict[str, Rows] = vars(series)
+    return Series(
+        **{
+            kind: [{**row, "option": names.get(row["option"], row["option"])} for row in rows]
+            for kind, rows in found.items()
+        }
+    )
 
 
 def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Compared:
@@ -65,5 +79,5 @@ def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Co
         refuse_without_pairs(named[0], other, bool(comparison.comparisons or comparison.counted))
     names = short_names([name for name, _, _ in named])
     judged = {names[name]: judge(evidence) for name, evidence, _ in named}
-    beyond = dict.fromkeys(text for one in found for text in one.differences)
+    beyond = dict.fromkeys(text for one in found for text in (*one.unlike_work, *one.differences))
     return Compared(found, list(holds(judged, list(beyond))), judged, bundles, named)

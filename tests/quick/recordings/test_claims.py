@@ -222,6 +222,7 @@ def own(folder: Path, **keys: str) -> Path:
         "from published.mine limit 0",
         "copy published.mine to '{}/out.csv'", "select count(*) from read_csv('/etc/passwd')",
         "attach '{}/x.db' as x; select 1", "set enable_external_access = true",
+        "update published.mine set per_s = 1; select 1", "select 1; select 2",
         "with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r",
     ],
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_five_platforms_are_compared_drawn_and_pooled(tmp_path: Path) -> None:
     first = done.stdout.splitlines()[0]
     assert re.search(r"of B is 1\.(19|2)\d* to 1\.(59|6)\d* times that of A", first)
     assert "higher on 5 of 5 platforms, proven on 5" in first
-    assert re.search(r"over platforms 1\.\d+ \[1\.\d+ to 1\.\d+\], I² 9\d", first)
+    assert re.search(r"over platforms 1\.\d+ \[1\.\d+ to 1\.\d+\], which differ by 1\.1", first)
     assert "They differ in 1 thing: CPU model." in done.stdout
     assert re.search(r"throughput of m1 is (2\.0\d|1\.9\d) \[", done.stdout)
     html = page.read_text().replace("\u00a0", " ")
@@ -84,6 +84,15 @@ def test_bundles_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> No
     done = compared(here, there, options=("--html", str(tmp_path / "page.html")))
     assert done.exit_code == 0, done.output
     assert f"throughput of {there} is" in done.stdout
+
+
+def test_an_option_of_another_name_is_drawn_as_the_one_here(tmp_path: Path) -> None:
+    here, there = recorded(tmp_path, "old", 1.1), recorded(tmp_path, "new", 1.2, options="AZ")
+    page = tmp_path / "page.html"
+    done = compared(here, there, options=("--as", "Z=B", "--html", str(page)))
+    assert done.exit_code == 0, done.output
+    shown = page.read_text().partition("<main>")[2].partition("</main>")[0]
+    assert "new B" in shown and "new Z" not in shown
 
 
 def test_options_without_a_common_name_are_refused(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ class Pair:
 
     def sentences(self, metric: Metric, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         """One for each option. rows: by option, a load point each, comparison and levels here and there."""
-        for option, points in list(rows.items())[:_OPTIONS_MAX]:
+        for option, unsorted in list(rows.items())[:_OPTIONS_MAX]:
+            points = sorted(unsorted, key=lambda row: row[0].clients or 0)
             of = f"{option}: " if len(rows) > 1 else ""
             first, last = points[0], points[-1]
             text = f"{of}{metric.title} of {self.there} is {_times(first[0])} times that of {self.here}"
@@ -66,7 +67,7 @@ class Pair:
 
     def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:
         """How many clients the slower needs to reach the faster with the fewest, by interpolation."""
-        if metric.better != "higher":
+        if metric.better != "higher" or points[0][0].ratio == 1:
             return ""
         ahead = points[0][0].ratio > 1
         slow = [(c.clients or 1, here if ahead else there) for c, here, there in points]
@@ -78,7 +79,7 @@ class Pair:
         if at is None:
             return f". {names[0]} does not reach {goal}, up to {slow[-1][0]}"
         needs = f". {names[0]} needs {fmt.significant(at)} {self.work.points_are} to reach {goal}"
-        if any(fmt.no_interval(e.low, e.high) for e in (target, *(e for _, e in slow))):
+        if any(fmt.says_nothing(e.low, e.high) for e in (target, *(e for _, e in slow))):
             below, above = next((a, b) for a, b in pairwise([n for n, _ in slow]) if a <= at <= b)
             return f"{needs} (interpolated between {below} and {above})"
         ends = (
@@ -110,6 +111,8 @@ def holds(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> Iterator[st
     """
     first = next(iter(judged.values()))
     others = [option for option in first.options if option != first.baseline]
+    if any(judgement.baseline != first.baseline for judgement in judged.values()):
+        unlike = [*unlike, "their baseline"]
     if unlike and others:
         more = "; ".join(unlike[:3])
         yield f"Whether a finding holds on all of them cannot be told: they also differ in {more}."
@@ -141,27 +144,19 @@ def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Compariso
     told = f"{more} on {same} of {of} platforms, proven on {len(proven)}"
     if all(c.blocks == 1 for c in found):
         told = f"{more} on {same} of {of} platforms, one run each"
-    if of >= FEWEST_PLATFORMS and all(not fmt.no_interval(c.low, c.high) for c in found):
-        mean, low, high, share = _random_effects(found)
-        told += f"; over platforms {fmt.ratio(mean, low, high)}, I² {fmt.percent(share)}"
+    if of >= FEWEST_PLATFORMS:
+        mean, low, high, factor = _over_platforms(ratios)
+        told += f"; over platforms {fmt.ratio(mean, low, high)}, which differ by {factor:.2f} times (SD)"
     return f"{text}: {told}."
 
 
-def _random_effects(found: Sequence[Comparison]) -> tuple[float, float, float, float]:
-    """Ratio over platforms with its 95 % interval, and the share of scatter that is between platforms (I²).
+def _over_platforms(ratios: Sequence[float]) -> tuple[float, float, float, float]:
+    """Ratio over platforms with its 95 % interval, and the standard deviation between platforms as a factor.
 
-    DerSimonian and Laird (1986), interval of Hartung and Knapp (2001), never narrower than without it.
+    Random effects without weights, Student's t on the logarithms: weights from few blocks would be worse than
+    none (Higgins, Thompson, Spiegelhalter 2009, J. R. Stat. Soc. A 172).
     """
-    y, low, high = (np.log([getattr(c, end) for c in found]) for end in ("ratio", "low", "high"))
-    t = np.array([distributions.t_critical(max(1, c.blocks - 1), ALPHA) for c in found])
-    variance = np.maximum((high - low) / (2 * t), 1e-9) ** 2
-    weight, free = 1 / variance, len(found) - 1
-    fixed = float(np.average(y, weights=weight))
-    q = float(np.sum(weight * (y - fixed) ** 2))
-    between = max(0.0, (q - free) / float(weight.sum() - (weight**2).sum() / weight.sum()))
-    weight = 1 / (variance + between)
-    mean = float(np.average(y, weights=weight))
-    scatter = max(1.0, float(np.sum(weight * (y - mean) ** 2)) / free)
-    half = distributions.t_critical(free, ALPHA) * math.sqrt(scatter / float(weight.sum()))
-    share = max(0.0, (q - free) / q) if q else 0.0
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half), share
+    logs = np.log(ratios)
+    mean, sd = float(logs.mean()), float(logs.std(ddof=1))
+    half = distributions.t_critical(len(logs) - 1, ALPHA) * sd / math.sqrt(len(logs))
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half), math.exp(sd)

@@ -12,9 +12,9 @@ _UNKNOWN = ("the source gives no figures for it", "the query gives no number")
 
 
 def claims(published: Published | None) -> Iterator[Claim]:
-    """Each figure of the source, and the same from its tables: right to one unit of its last digit.
+    """Each figure of the source, and the same from its tables: right to one unit of its last decimal.
 
-    Half a unit would be too strict: the source rounded its inputs too.
+    Half a unit would be too strict there: the source rounded its inputs too.
     """
     for given in published.work.claims if published else ():
         said, unit = given.published, given.unit
@@ -22,15 +22,17 @@ def claims(published: Published | None) -> Iterator[Claim]:
         value, *remarks = _number(row) or (None, why or _UNKNOWN[bool(given.sql)])
         check, decimals = "cannot be checked", len(said.partition(".")[2])
         if value is not None:
-            beyond = value - float(said)
-            close = (beyond if given.qualifier == "up to" else abs(beyond)) <= 10.0**-decimals * (1 + 1e-9)
-            check = "agrees" if close else "does not follow"
+            up_to, step = given.qualifier == "up to", 10.0**-decimals
+            # a whole figure without a word such as `about` is exact but for rounding
+            step = step if decimals or given.qualifier else 0.5
+            beyond = abs(value) - abs(float(said)) if up_to else abs(value - float(said))
+            check = "agrees" if beyond <= step * (1 + 1e-9) else "does not follow"
         yield Claim(
             given.says,
             f"{given.qualifier} {with_unit(_rounded(float(said), decimals), unit)}".strip(),
             "" if value is None else with_unit(_digits(value, decimals), unit),
             check,
-            str(remarks[0] if remarks else ""),
+            str((remarks or [""])[0] or ""),
         )
 
 

@@ -1,5 +1,6 @@
 """Tables that a source published, as a bundle keeps them: `published.NAME` in SQL, and functions for text."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,14 @@ _FUNCTIONS = """
 # a version such as 2.4.17 is no date
 _TABLE = """
     create table published."{}" as
-    from read_csv($file, header = true, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])
+    from read_csv($file, header = true, hive_partitioning = false,
+        auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])
 """
-# queries come with a bundle: they may read its tables, and neither files nor without end
-_SEALED = "set enable_external_access = false; set memory_limit = '500MB'; set lock_configuration = true"
+# queries come with a bundle: they read its tables, no other files, and have a time limit
+_SEALED = """
+    set memory_limit = '500MB'; set temp_directory = '';
+    set enable_external_access = false; set lock_configuration = true
+"""
 _LONGEST_S = 20.0
 
 
@@ -49,6 +54,9 @@ class Published:
         timer = Timer(_LONGEST_S, self.tables.interrupt)
         timer.start()
         try:
+            kinds = [statement.type for statement in self.tables.extract_statements(query)]
+            if kinds != [duckdb.StatementType.SELECT]:
+                return (), "the query is not one SELECT"
             row = self.tables.execute(query).fetchone()
         except duckdb.InterruptException:
             return (), f"the query takes longer than {_LONGEST_S:g} s"
@@ -69,6 +77,6 @@ def add_published(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Pat
     for name, place in files.items():
         table = Path(name).stem.replace("-", "_").replace('"', "")
         try:
-            connection.execute(_TABLE.format(table), {"file": str(place)})
+            connection.execute(_TABLE.format(table), {"file": re.sub(r"([\[*?])", r"[\1]", str(place))})
         except duckdb.Error as error:
             raise InputError(f"{place}: not a table in CSV: {str(error).splitlines()[0]}") from None

@@ -1,10 +1,12 @@
 """Labelled runs as a matrix: a factor per column, figures where they exist; and each factor's own effect."""
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from steelyard.bundle.evidence import grouped
+from steelyard.report.about import FactorFacts
 from steelyard.report.presented import Presented
 from steelyard.report.table import Cell, Table, plain_table
 
@@ -27,10 +29,14 @@ def matrix(presented: Presented) -> Table | None:
                 for metric in scores
             ),
         ]
-        for option, levels in about.option_levels.items()
+        for option, levels in sorted(about.option_levels.items(), key=lambda one: _place(factors, one[1]))
     ]
-    rows.sort(key=lambda row: [str(cell) for cell in row[: len(factors)]])
     return plain_table([*(factor.name for factor in factors), *(metric.title for metric in scores)], rows)
+
+
+def _place(factors: Sequence[FactorFacts], levels: Mapping[str, str]) -> list[int]:
+    """Where an option stands: levels in the order of the study."""
+    return [list(factor.levels).index(levels[factor.name]) for factor in factors]
 
 
 def pairs(presented: Presented) -> Table | None:
@@ -39,20 +45,22 @@ def pairs(presented: Presented) -> Table | None:
     if matrix(presented) is None:
         return None
     names = {metric.name: metric.title for metric in presented.headlines.scores}
+    estimates = sorted(
+        (e for e in judgement.estimates if e.clients is None and e.metric in names),
+        key=lambda e: _place(about.factors, about.option_levels[e.option]),
+    )
     ratios = grouped(
         (
             (names[a.metric], factor.name, factor.levels[one] or one, factor.levels[other] or other),
             b.value / a.value,
         )
-        for a, b in combinations(
-            [e for e in judgement.estimates if e.clients is None and e.metric in names], 2
-        )
+        for a, b in combinations(estimates, 2)
         for here, there in [(about.option_levels[a.option], about.option_levels[b.option])]
         for factor in about.factors
         for one, other in [(here[factor.name], there[factor.name])]
         if a.metric == b.metric
         and one != other
-        and {**here, factor.name: other} == {**there}
+        and {**here, factor.name: other} == there
         and a.value
         and b.value
     )

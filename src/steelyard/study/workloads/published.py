@@ -17,7 +17,7 @@ class RecordedFigure(Strict):
 
 
 class Claim(Strict):
-    """A figure that the source gives. It agrees if its tables give it to one unit of its last digit."""
+    """A figure that the source gives. It agrees if its tables give it to one unit of its last decimal."""
 
     says: str
     """the statement of the source, without its figure"""
