@@ -10,7 +10,7 @@ bundles (settings, version, machine) and which runs were disturbed is listed bes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,9 +155,9 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
             counted=tuple(dict.fromkeys(metric for metric, _, _ in counted)),
             counted_here=tuple(level for _, level, _ in counted),
             counted_there=tuple(level for _, _, level in counted),
-            short=(names[here.name], names[there.name]),
+            short=(short := (names[here.name], names[there.name])),
             differ=unlike_machines(of_here, other),
-            answer=tuple(_answer(here, there, mine, comparisons, (names[here.name], names[there.name]))),
+            answer=tuple(_answer(here, there, zip(mine, comparisons, strict=True), short)),
         )
         for other, there, mine, comparisons, counted in zip(
             others, sides, tests, made, explained, strict=True
@@ -166,21 +166,12 @@ def compare_bundles(of_here: Named, others: Sequence[Named]) -> list[BundleCompa
 
 
 def _answer(
-    here: _Side,
-    there: _Side,
-    tests: Sequence[_Test],
-    comparisons: Sequence[Comparison],
-    names: tuple[str, str],
+    here: _Side, there: _Side, made: Iterable[tuple[_Test, Comparison]], names: tuple[str, str]
 ) -> Iterator[str]:
-    study = here.evidence.study
-    metric = foremost(study, here.run_metrics)
-    rows = grouped(
-        (comparison.option, (comparison, test.here, test.there))
-        for test, comparison in zip(tests, comparisons, strict=True)
-        if test.metric == metric
-    )
+    metric = foremost(here.evidence.study, here.run_metrics)
+    rows = grouped((c.option, (c, test.here, test.there)) for test, c in made if test.metric == metric)
     cores = here.evidence.topology.cores, there.evidence.topology.cores
-    return Pair(*names, cores, study.workload).sentences(metric, rows)
+    return Pair(*names, cores, here.evidence.workload).sentences(metric, rows)
 
 
 def _both(here: _Side, there: _Side, metric: Metric) -> Iterator[list[tuple[Estimate, Floats]]]:
