@@ -14,7 +14,7 @@ from rich.console import Console
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.bundles import BundleComparison, Named, compare_bundles
-from steelyard.analysis.comparison.across import Pair, holds
+from steelyard.analysis.comparison.across import Pair, holds, no_platforms
 from steelyard.analysis.comparison.unlike import differences, paired, refuse_without_pairs, unlike_work
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Comparison, Estimate, Judgement
@@ -56,7 +56,7 @@ def found(named: list[Named]) -> list[BundleComparison]:
 def render(found: list[BundleComparison], *named: Named) -> str:
     judged = {name: judge(evidence) for name, evidence, _ in named or (bundle("one", Truth(), Truth(), 9),)}
     about = About("study", "Which?", "", "here", "1", Phases((2, 8), 0, 1, 0, 6, 1), 6)
-    return comparison.render(found, [], Together(judged, [Series()] * len(judged), about))
+    return comparison.render(found, [], "", Together(judged, [Series()] * len(judged), about))
 
 
 def printed(found: BundleComparison) -> str:
@@ -381,18 +381,20 @@ def platforms(*ratios: float, blocks: int = 6) -> dict[str, Judgement]:
 
 
 def test_a_finding_holds_on_platforms_or_does_not() -> None:
-    (first, *_) = holds(platforms(1.3, 1.5, 2.1), [])
+    (first, *_) = holds(platforms(1.3, 1.5, 2.1))
     assert "of B is 1.3" in first and "higher on 3 of 3 platforms, proven on 3" in first and "I²" not in first
-    (first, *_) = holds(platforms(1.3, 1.5, 0.7), [])
+    (first, *_) = holds(platforms(1.3, 1.5, 0.7))
     assert "higher on 2 of 3 platforms, proven on 2" in first
-    (first, *_) = holds(platforms(1.3, 1.5, blocks=1), [])
+    (first, *_) = holds(platforms(1.3, 1.5, blocks=1))
     assert "2 of 2 platforms, one run each" in first
-    (refused,) = holds(platforms(1.3, 1.5), ["server version: 15 here, 18 there"])
-    assert "cannot be told" in refused and "server version" in refused
+    refused = no_platforms(platforms(1.3, 1.5), ["server version: 15 here, 18 there"])
+    assert (
+        "not known" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
+    )
 
 
 def test_from_five_platforms_on_the_effect_has_an_interval_over_them() -> None:
-    (first, *_) = holds(platforms(1.2, 1.3, 1.4, 1.5, 1.6), [])
+    (first, *_) = holds(platforms(1.2, 1.3, 1.4, 1.5, 1.6))
     found = re.search(r"over platforms ([\d.]+) \[([\d.]+) to ([\d.]+)\], .* differ by ([\d.]+) times", first)
     assert found
     mean, low, high, factor = map(float, found.groups())
@@ -406,8 +408,7 @@ def test_from_five_platforms_on_the_effect_has_an_interval_over_them() -> None:
 
 def test_other_baselines_are_no_question_of_platforms() -> None:
     judged = platforms(1.3, 1.5)
-    (refused,) = holds({**judged, "m1": replace(judged["m1"], baseline="B")}, [])
-    assert "their baseline" in refused
+    assert "their baseline" in no_platforms({**judged, "m1": replace(judged["m1"], baseline="B")}, [])
 
 
 def test_load_points_are_taken_in_their_order() -> None:

@@ -48,3 +48,5 @@ def command(
         click.echo(printable(sentence))
     for comparison in compared.found:
         print_bundle_comparison(comparison, Console())
+    if compared.refusal:
+        click.echo(printable(compared.refusal))

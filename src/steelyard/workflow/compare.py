@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from steelyard.analysis.bundles import BundleComparison, compare_bundles
-from steelyard.analysis.comparison.across import holds, short_names
+from steelyard.analysis.comparison.across import holds, no_platforms, short_names
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.comparison.unlike import Named, paired, refuse_without_pairs, unlike_work
 from steelyard.analysis.judge import judge
@@ -22,10 +22,14 @@ from steelyard.report.page.comparison import Together, write_comparison
 
 @dataclass(frozen=True)
 class Compared:
-    """Each other bundle against the first. platforms: whether findings hold on all; judged: by short name."""
+    """Each other bundle against the first. platforms: whether findings hold on all; judged: by short name.
+
+    refusal: why that is not known, where they differ in more than their platform.
+    """
 
     found: Sequence[BundleComparison]
     platforms: Sequence[str]
+    refusal: str
     judged: Mapping[str, Judgement]
     bundles: Sequence[Bundle]
     named: Sequence[Named]
@@ -42,7 +46,7 @@ class Compared:
         ]
         together = Together(self.judged, series, about_bundle(self.bundles[0], shown(html)))
         try:
-            write_comparison(html, self.found, self.platforms, together)
+            write_comparison(html, self.found, self.platforms, self.refusal, together)
         except OSError as error:
             raise InputError(f"{html}: cannot be written: {error.strerror}") from None
 
@@ -80,4 +84,5 @@ def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Co
     names = short_names([name for name, _, _ in named])
     judged = {names[name]: judge(evidence) for name, evidence, _ in named}
     beyond = dict.fromkeys(text for one in found for text in (*one.unlike_work, *one.differences))
-    return Compared(found, list(holds(judged, list(beyond))), judged, bundles, named)
+    refusal = no_platforms(judged, list(beyond))
+    return Compared(found, [] if refusal else list(holds(judged)), refusal, judged, bundles, named)

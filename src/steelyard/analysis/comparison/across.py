@@ -104,19 +104,25 @@ def _reaches(points: Sequence[tuple[int, float]], target: float) -> float | None
     return None
 
 
-def holds(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> Iterator[str]:
-    """Whether each option's effect is the same in all bundles, which are platforms of one study.
+def no_platforms(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> str:
+    """Why bundles are not platforms of one study; '' where they are, and of single options.
 
-    unlike: in what else than their platform they differ: then no such question is answered.
+    unlike: in what else than their platform they differ.
     """
     first = next(iter(judged.values()))
-    others = [option for option in first.options if option != first.baseline]
     if any(judgement.baseline != first.baseline for judgement in judged.values()):
         unlike = [*unlike, "their baseline"]
-    if unlike and others:
-        more = "; ".join(unlike[:3])
-        yield f"Whether a finding holds on all of them cannot be told: they also differ in {more}."
-        return
+    if not unlike or len(first.options) == 1:
+        return ""
+    return (
+        f"Whether a finding holds on all of them is not known: they also differ in {'; '.join(unlike[:3])}."
+    )
+
+
+def holds(judged: Mapping[str, Judgement]) -> Iterator[str]:
+    """Whether each option's effect is the same in all bundles, which are platforms of one study."""
+    first = next(iter(judged.values()))
+    others = [option for option in first.options if option != first.baseline]
     roles = first.headlines
     points = {c.clients for c in first.comparisons} - {None}
     over = " (geometric mean of all load points)" if points else ""
@@ -139,7 +145,8 @@ def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Compariso
     same, of = sum(sign == upward for sign in signs), len(found)
     ratios = [c.ratio for c in found]
     span = fmt.span_of(ratios, fmt.significant)
-    text = f"{metric.full_title.capitalize()} of {option} is {span} times that of {baseline}{over}"
+    title = metric.full_title[:1].upper() + metric.full_title[1:]
+    text = f"{title} of {option} is {span} times that of {baseline}{over}"
     more = "higher" if upward else "lower"
     told = f"{more} on {same} of {of} platforms, proven on {len(proven)}"
     if all(c.blocks == 1 for c in found):

@@ -40,18 +40,21 @@ class Together:
 
 
 def write_comparison(
-    path: Path, found: Sequence[BundleComparison], platforms: Sequence[str], together: Together
+    path: Path, found: Sequence[BundleComparison], platforms: Sequence[str], refusal: str, together: Together
 ) -> Path:
     """Writes the page; a reader sees the old file or the new one, never a part. Raises OSError."""
-    return write_whole(path, render(found, platforms, together))
+    return write_whole(path, render(found, platforms, refusal, together))
 
 
-def render(found: Sequence[BundleComparison], platforms: Sequence[str], together: Together) -> str:
+def render(
+    found: Sequence[BundleComparison], platforms: Sequence[str], refusal: str, together: Together
+) -> str:
     """The page as text: self-contained, everything that came from outside escaped."""
     presented = as_one(together)
     # what the pictures mean is in each bundle's own report
     figures = [replace(figure, notes=()) for chart in _CHARTS if (figure := chart(presented))]
     figures += [against(one, presented) for one in found]
+    answers = [*platforms, *(text for one in found for text in one.answer), *[refusal] * bool(refusal)]
     return page(
         "comparison.html.j2",
         f"{fmt.listed([one.there for one in found])} against {found[0].here}",
@@ -60,7 +63,7 @@ def render(found: Sequence[BundleComparison], platforms: Sequence[str], together
         question=presented.judgement.question,
         when=together.about.when,
         figures=drawn,
-        sentences=[*platforms, *(text for one in found for text in one.answer)] or ["No metric is in both."],
+        sentences=answers or ["No metric is in both."],
         found=found,
         work="different" if any(one.unlike_work for one in found) else "the same",
         unlike=bundles.unlike,
