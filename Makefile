@@ -1,4 +1,4 @@
-# One command each: demo, test, test-quick, test-slow, check. A C compiler, a Rust toolchain and Python 3.11+ are needed;
+# One command each: demo, test, test-quick, test-slow, check, wheel. A C compiler, a Rust toolchain and Python 3.11+ are needed;
 # everything else is fetched into .venv and .tools.
 
 PYTHON ?= python3
@@ -21,7 +21,7 @@ TRIALS = $(RUN)/python benches/fuzz_study.py --first $(SEED) --count 9500 || fai
 	$(RUN)/python benches/random_kills.py --seed $(SEED) --trials 60 || failed=1
 CRATES := $(addprefix --package steelyard-,engine load dispatch latch probe confine)
 
-.PHONY: demo build test test-quick test-python test-slow attack check format bench docs clean
+.PHONY: demo build wheel try-wheel sdist test test-quick test-python test-slow attack check format bench docs clean
 
 demo: $(BUILT)
 	$(RUN)/steelyard run demo
@@ -74,8 +74,31 @@ docs: $(BUILT)
 	$(UV) sync --quiet --group docs
 	$(RUN)/sphinx-build --quiet --fail-on-warning docs docs/_build
 
+# for one kind of processor in dist/: x86_64 or aarch64, for every Linux with glibc 2.28 or later, by zig as C compiler and
+# linker; the same commit gives the same bytes, whatever the folder
+ARCH := $(shell uname -m)
+TARGET = $(ARCH)-unknown-linux-gnu
+HOMES = $(CURDIR)=. $(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+MADE = src/steelyard/commit.txt src/steelyard/licences.txt
+MATURIN = $(UV) tool run --from maturin==1.16.0 --with ziglang==0.15.2 maturin
+wheel: src/steelyard/_jdbc.jar | $(UV)
+	git describe --always --abbrev=40 --dirty=", changed since" --exclude='*' >src/steelyard/commit.txt
+	$(PYTHON) wheel/licences.py $(TARGET) $< >src/steelyard/licences.txt
+	RUSTFLAGS="$(HOMES:%=--remap-path-prefix=%)" SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+	$(MATURIN) build --release --locked --zig --target $(TARGET) --compatibility manylinux_2_28 --target-dir target/wheel --out dist; \
+	built=$$?; rm -f $(MADE); exit $$built
+
+# the wheel's first studies with Python alone, as an ordinary user and as root; needs root
+try-wheel: wheel
+	mkdir -p target/ci
+	cp wheel/trial dist/*_$(ARCH).whl target/ci
+	for user in ordinary root; do ALONE=$$user .ci/bare $(CURDIR)/target/ci/trial $(CURDIR)/target/ci/*_$(ARCH).whl || exit 1; done
+
+sdist: | $(UV)
+	$(MATURIN) sdist --out dist
+
 clean:
-	rm -rf .venv .tools target java/target docs/_build src/steelyard/*.so src/steelyard/*.jar
+	rm -rf .venv .tools target dist java/target docs/_build src/steelyard/*.so src/steelyard/*.jar
 
 # the core is built again whenever a crate or the package's metadata has changed
 .venv/built: pyproject.toml Cargo.toml $(shell find crates -name '*.rs' -o -name Cargo.toml) | $(UV)

@@ -6,7 +6,6 @@ import inspect
 import json
 from pathlib import Path
 
-from steelyard import __version__
 from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
@@ -17,9 +16,10 @@ from steelyard.recordings.registry import known_formats
 from steelyard.recordings.schedule import EXAMPLE, Schedule
 from steelyard.run_tables.schema import DERIVED, TABLES
 from steelyard.study.load_study import json_schema
+from steelyard.version import VERSION
 
 project = "Steelyard"
-release = __version__
+release = VERSION
 extensions = ["myst_parser", "sphinx_click"]
 html_theme = "furo"
 html_title = "Steelyard"

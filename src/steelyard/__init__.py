@@ -1,3 +1,1 @@
 """Steelyard weighs database servers under load, side by side."""
-
-__version__ = "0.1.0"

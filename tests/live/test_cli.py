@@ -179,11 +179,11 @@ def test_an_override_does_not_shift_the_lines_of_the_study(made: Lab) -> None:
     assert 'shifted.toml:10: workload.rwos: unknown key "rwos"; did you mean "rows"?' in done.stderr
 
 
-def test_try_judges_five_blocks_of_the_null_subject(tried: tuple[Lab, str]) -> None:
+def test_try_finds_that_an_index_wins(tried: tuple[Lab, str]) -> None:
     judgement = json.loads(tried[1])["judgement"]
     compared = [c for c in judgement["comparisons"] if c["metric"] == "throughput_per_s"]
-    assert [(c["option"], c["baseline"], c["blocks"]) for c in compared] == [("named", "simple", 5)]
-    assert 0 < compared[0]["low"] < compared[0]["ratio"] < compared[0]["high"]
+    assert [(c["option"], c["baseline"], c["blocks"]) for c in compared] == [("IX", "NONE", 5)]
+    assert 1 < compared[0]["low"] < compared[0]["ratio"] < compared[0]["high"]
 
 
 def failing(lab: Lab, statement: str) -> Path:

@@ -109,7 +109,7 @@ def test_studies_show_duration_needs_and_what_is_missing_here(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.split()}
     assert lines["study"].split() == ["study", "options", "duration", "needs", "question"]
-    assert " nothing " in lines["try"]
+    assert " nothing " in lines["overhead"]
     assert " PostgreSQL " in lines["demo"] and " min " in lines["demo"]
     assert " java " in lines["jvm-sets"]
     assert 'missing: program "java" not found' in done.stdout

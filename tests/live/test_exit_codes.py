@@ -130,7 +130,7 @@ def test_ctrl_c_in_a_long_query_ends_with_a_message(made: Lab) -> None:
 @pytest.mark.parametrize("how", [(), ("--dry-run",)])
 def test_a_tmpdir_that_does_not_exist_is_an_error(made: Lab, how: tuple[str, ...]) -> None:
     nowhere = str(made.folder / "nowhere")
-    done = made.run("run", "try", *how, "--bundle", made.folder / "t.bundle", TMPDIR=nowhere)
+    done = made.run("run", "overhead", *how, "--bundle", made.folder / "t.bundle", TMPDIR=nowhere)
     assert done.returncode == 2
     assert f"error: TMPDIR: {nowhere}: no such folder\nhint: create it, or unset TMPDIR\n" in done.stderr
     assert not (made.folder / "t.bundle").exists()

@@ -60,7 +60,7 @@ def test_the_time_to_make_data_counts_once_per_version_and_schema_and_server() -
     assert data_s(study, found, in_turns=True) == pytest.approx(3 * made_s + 3 * start_s)
     versions, _ = find_study("versions")
     assert data_s(versions, options(versions), in_turns=False) >= 2 * footprint.make_s
-    null, _ = find_study("try")
+    null, _ = find_study("overhead")
     assert data_s(null, options(null), in_turns=False) == 0
 
 

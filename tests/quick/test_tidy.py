@@ -155,7 +155,7 @@ ROOMS = {
 # who may call the extension: what asks and what shows does not; analysis simulates with it
 NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
-GROUND = {"errors", "quantities", "printable", "sql_text", "user_cache"}
+GROUND = {"errors", "quantities", "printable", "sql_text", "user_cache", "version"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
 CRATE_ROOMS = {
     "engine": [
@@ -192,7 +192,7 @@ def imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             if node.module == "steelyard":
-                yield from (f"steelyard.{a.name}" for a in node.names if a.name != "__version__")
+                yield from (f"steelyard.{a.name}" for a in node.names)
 
 
 def taken(path: Path) -> Iterator[str]:

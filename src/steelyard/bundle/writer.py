@@ -19,7 +19,6 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from steelyard import __version__
 from steelyard.bundle.evidence import Facts
 from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.files import Place, sync, write_whole
@@ -31,6 +30,7 @@ from steelyard.run_tables.questions import arrays, in_types
 from steelyard.run_tables.rows import Columns, check_names
 from steelyard.run_tables.schema import BY_NAME, FORMAT_VERSION, Column
 from steelyard.study.study import Option
+from steelyard.version import VERSION
 
 _ANOTHER = "name another folder"
 
@@ -65,7 +65,7 @@ class BundleWriter:
         head: dict[str, Any] = {
             "format": FORMAT_VERSION,
             "id": uuid.uuid4().hex,
-            "steelyard": __version__,
+            "steelyard": VERSION,
             "baseline": baseline,
             "options": [{"label": o.label, "levels": dict(o.levels)} for o in options],
             "study_sha256": study_sha256(study_text.encode("utf-8")),

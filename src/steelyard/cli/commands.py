@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from steelyard import __version__
 from steelyard.errors import InputError
 from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
@@ -17,7 +16,7 @@ from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
 _COMMANDS = {
-    "try": ("try_", "First result in seconds: the null subject shows the lab's own cost."),
+    "try": ("try_", "First result: what an index brings, in half a minute."),
     "run": ("run", "Run a study, built-in or your own; verdict, bundle, report."),
     "resume": ("resume", "Continue an interrupted study."),
     "report": ("report", "Print the verdict of a bundle and write its report again."),
@@ -64,13 +63,30 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
+def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        from steelyard.version import VERSION, commit
+
+        found = commit(Path(__file__).parents[1])
+        changed = ", changed since" if found.get("package_git_dirty") else ""
+        click.echo(f"steelyard {VERSION}, commit {found.get('package_git_commit', 'unknown')[:12]}{changed}")
+        context.exit()
+
+
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="steelyard")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="The version.",
+)
 def cli() -> None:
     """Weigh database servers under load, side by side.
 
     \b
-    steelyard try              first result in seconds, nothing installed
+    steelyard try              what an index brings, in half a minute
     steelyard run demo         four ways of handling statements, in three minutes
     steelyard run my.toml      your own question
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from distributed import get_worker, secede
 
-from steelyard import __version__
 from steelyard.fleet.connection import beat, end_without
 from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
@@ -26,6 +25,7 @@ from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.run_parts import Pulse
 from steelyard.monitors import Target, made
 from steelyard.run_tables.rows import Columns
+from steelyard.version import VERSION
 
 _RATES_HZ = {"host": 1.0, "processes": 1.0}
 
@@ -89,7 +89,7 @@ def answer_the_lab(dask_worker: Any) -> dict[str, Any]:
     handlers: dict[str, Any] = dask_worker.handlers
     handlers.update({f"steelyard_{operation.__name__}": operation for operation in _OPERATIONS})
     return {
-        "version": __version__,
+        "version": VERSION,
         "cpus": len(os.sched_getaffinity(0)),
         "files": os.sysconf("SC_OPEN_MAX"),
         "boot": _text("/proc/sys/kernel/random/boot_id"),

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard import __version__
 from steelyard.errors import InputError
 from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Connection
@@ -14,6 +13,7 @@ from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.process import Place
 from steelyard.lab.engines.registry import LoadFailed
 from steelyard.study.fleet import Fleet
+from steelyard.version import VERSION
 
 _PART_BYTES = 8 << 20
 _PARTS = 4
@@ -47,7 +47,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
                 "megabytes_per_s": _megabytes_per_s(bus, name),
             }
     return {
-        "version": __version__,
+        "version": VERSION,
         "hosts": hosts,
         "findings": list(_findings(hosts, fleet.with_role("load"))),
     }
@@ -55,12 +55,12 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
 
 def refuse_unlike(facts: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises InputError where a host has another version of steelyard: it would read the plan otherwise."""
-    unlike = {name: own["version"] for name, own in facts.items() if own["version"] != __version__}
+    unlike = {name: own["version"] for name, own in facts.items() if own["version"] != VERSION}
     if unlike:
         found = ", ".join(f"{version} on {name}" for name, version in unlike.items())
         raise InputError(
-            f"hosts of the fleet have another version than this machine ({__version__}): {found}",
-            f"pip install 'steelyard[fleet]=={__version__}' on each host",
+            f"hosts of the fleet have another version than this machine ({VERSION}): {found}",
+            f"pip install 'steelyard[fleet]=={VERSION}' on each host",
         )
 
 
@@ -102,8 +102,8 @@ def text(found: Mapping[str, Any]) -> str:
 def _findings(hosts: Mapping[str, Mapping[str, Any]], loads: Sequence[str]) -> Iterator[str]:
     """Sentences about what would limit or disturb a study."""
     for name, own in hosts.items():
-        if own["version"] != __version__:
-            yield f"{name}: version {own['version']}, and {__version__} here: install the same"
+        if own["version"] != VERSION:
+            yield f"{name}: version {own['version']}, and {VERSION} here: install the same"
         clients = min(own["files"] - _FILES_BESIDE, own["ports"])
         if name in loads:
             yield f"{name}: at most {clients:,} clients ({_limit(own)})"

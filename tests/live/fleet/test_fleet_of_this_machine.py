@@ -12,7 +12,8 @@ from urllib.request import urlopen
 import pytest
 from fleet_hosts import LAB, Fleet, Loopback, brought_up, until
 
-from steelyard import __version__, _core
+from steelyard import _core
+from steelyard.version import VERSION
 
 LOADS = ("load1", "load2")
 # it makes the fleet's certificate
@@ -34,7 +35,7 @@ def test_check_finds_the_hosts_alike(made: Fleet) -> None:
     assert list(found) == list(LOADS)
     for host in found.values():
         # they have the lab's own clock
-        assert abs(host["offset_ms"]) <= host["bound_ms"] and host["version"] == __version__
+        assert abs(host["offset_ms"]) <= host["bound_ms"] and host["version"] == VERSION
 
 
 def test_no_http_server_of_the_fleet_listens_beyond_this_machine(made: Fleet) -> None:

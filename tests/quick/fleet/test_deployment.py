@@ -63,7 +63,15 @@ def test_the_containers_of_kubernetes_run_valid_shell_with_known_options() -> No
 def test_the_container_file_has_known_instructions() -> None:
     text = (SHIPPED / "Containerfile").read_text().replace("\\\n", " ")
     words = [line.split()[0] for line in text.splitlines() if line and not line.startswith("#")]
-    assert words[0] == "FROM" and set(words) <= {"FROM", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
+    assert words[0] == "FROM" and set(words) <= {
+        "FROM",
+        "COPY",
+        "RUN",
+        "USER",
+        "WORKDIR",
+        "ENTRYPOINT",
+        "CMD",
+    }
 
 
 @pytest.mark.needs("openssl")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import __version__
 from steelyard.errors import InputError
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.place import refuse_unlike
 from steelyard.study.load_study import fleet_of
 from steelyard.study.overrides import adjusted
 from steelyard.subjects.servers.network import listening
+from steelyard.version import VERSION
 from steelyard.workflow.prepare import PreparedStudy
 
 HOSTS = """
@@ -108,9 +108,9 @@ def test_an_address_of_another_machine_is_refused(hosts: Path) -> None:
 
 
 def test_hosts_of_another_version_are_refused_by_name() -> None:
-    refuse_unlike({"load1": {"version": __version__}})
+    refuse_unlike({"load1": {"version": VERSION}})
     with pytest.raises(InputError, match=r"0\.0\.1 on load2"):
-        refuse_unlike({"load1": {"version": __version__}, "load2": {"version": "0.0.1"}})
+        refuse_unlike({"load1": {"version": VERSION}, "load2": {"version": "0.0.1"}})
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "one.example", "::"])

@@ -6,7 +6,7 @@ import json
 
 from fleet_hosts import LOADS, Fleet
 
-from steelyard import __version__
+from steelyard.version import VERSION
 
 
 def test_check_finds_clocks_network_and_limits(calm: Fleet) -> None:
@@ -19,6 +19,6 @@ def test_check_finds_clocks_network_and_limits(calm: Fleet) -> None:
     assert abs(ahead["offset_ms"] - 200) <= ahead["bound_ms"]
     assert far["round_trip_ms"] > 10 > near["round_trip_ms"]
     assert near["megabytes_per_s"] > 1
-    assert near["version"] == __version__
+    assert near["version"] == VERSION
     assert any("load3: its start may be off by" in text for text in found["findings"])
     assert any("load1: at most" in text and "clients" in text for text in found["findings"])

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steelyard import __version__
 from steelyard.host.kernel.setting import chosen
 from steelyard.lab.environment.redaction import redact
+from steelyard.version import VERSION, commit
 
 _SUBPROCESS_S = 5.0
 _SCHEDULER_SETTINGS = (
@@ -190,7 +190,11 @@ def environment(
     Steelyard's code.
     """
     facts = {
-        "steelyard": _own_version(package),
+        "steelyard": {
+            "version": VERSION,
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+            **commit(package),
+        },
         "cpu": _cpu_facts(proc, sys),
         "kernel": kernel_facts(proc, sys),
         "mitigations": mitigation_facts(sys),
@@ -201,26 +205,6 @@ def environment(
         "limits": _limits(),
     }
     return redact({group: _known(found) for group, found in facts.items()})
-
-
-def _own_version(package: Path) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        **_checkout(package),
-    }
-
-
-def _checkout(package: Path) -> dict[str, Any]:
-    """The Git commit and state of Steelyard's code; {} when it was installed from a package."""
-    git = ("git", "-C", str(package))
-    # a virtual environment may lie in another project's work tree
-    if _output(*git, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return {}
-    return {
-        "package_git_commit": _output(*git, "rev-parse", "HEAD"),
-        "package_git_dirty": bool(_output(*git, "status", "--porcelain")),
-    }
 
 
 def _memory(proc: Path, sys: Path) -> dict[str, Any]:

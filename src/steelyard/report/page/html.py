@@ -6,7 +6,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from steelyard import __version__
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.storage.files import write_whole
@@ -21,6 +20,7 @@ from steelyard.report.table import Table
 from steelyard.report.tables import ranking
 from steelyard.report.tables.matrix import matrix, pairs
 from steelyard.report.tables.statements import of_files, of_programs, of_source, page_table
+from steelyard.version import VERSION
 
 # charts that answer stand above the table of options
 _ANSWERS = ("ratios", "effects")
@@ -99,7 +99,7 @@ def page(template: str, title: str, presented: Presented, drawn: Sequence[Figure
         .get_template(template)
         .render(
             title=title,
-            version=__version__,
+            version=VERSION,
             say=speaker(presented.judgement.options),
             open_max=_OPEN_MAX,
             palette=presented.palette,

