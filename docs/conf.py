@@ -10,8 +10,6 @@ from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
 from steelyard.monitors.sql.queries import shipped
-from steelyard.recordings.described import probes
-from steelyard.recordings.model import TableRecording
 from steelyard.recordings.registry import known_formats
 from steelyard.recordings.schedule import EXAMPLE, Schedule
 from steelyard.run_tables.schema import DERIVED, TABLES
@@ -105,26 +103,6 @@ def _bundle_page() -> str:
         lines += ["| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{c.name}` | {c.type} | {c.text} |" for c in table.columns]
         lines.append("")
-    return "\n".join(lines)
-
-
-def _recording_page() -> str:
-    schema = TableRecording.model_json_schema()
-    lines = [
-        "# Recordings",
-        "",
-        "Published tables as a bundle: a TOML file says what their columns mean. `steelyard import",
-        "--example-table` prints one that works, `steelyard import mine.toml` imports it. `study` is a",
-        "[study](study.md) with",
-        "`subject.kind` = `recording` and a workload of kind `published`. A table of one server alone with",
-        "the columns `clients` and `per_s` needs no TOML file: `steelyard import mine.csv`. Outputs of",
-        "tools and servers are [imported](import.md) as they are.",
-        "",
-        *_model("Recording", schema),
-    ]
-    for name, model in schema["$defs"].items():
-        lines += _model(name, model)
-    lines += ["## CSV tables of probes", "", inspect.cleandoc(probes.__doc__ or "").partition("\n\n")[2], ""]
     return "\n".join(lines)
 
 
@@ -246,7 +224,6 @@ def _notices_page() -> str:
 PAGES = {
     "study.md": _study_page(),
     "bundle.md": _bundle_page(),
-    "recording.md": _recording_page(),
     "import.md": _import_page(),
     "metrics.md": _metrics_page(),
     "monitor-sets.md": _sets_page(),

@@ -12,7 +12,7 @@ from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
-PAGES = ("study.md", "bundle.md", "recording.md", "import.md", "metrics.md", "monitor-sets.md", "notices.md")
+PAGES = ("study.md", "bundle.md", "import.md", "metrics.md", "monitor-sets.md", "notices.md")
 
 
 def test_the_reference_pages_are_those_that_the_code_makes() -> None:

@@ -129,14 +129,14 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks limits model samples schedule
+        cells clocks limits published samples schedule
         source
         report
         columns events lines tables
         formats
         filing merge notices registry
         runs table_files tables_of_run
-        assemble described
+        assemble
         importing
     """,
     "report": """

@@ -62,14 +62,14 @@ def subjects(_context: click.Context, _option: click.Parameter, incomplete: str)
 
 def recordings(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Published recordings, then files."""
-    from steelyard.recordings.model import catalogue
+    from steelyard.recordings.published import catalogue
 
     return _starting(list(catalogue()), incomplete) + _files(incomplete)
 
 
 def overlays(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Published recordings and bundles."""
-    from steelyard.recordings.model import catalogue
+    from steelyard.recordings.published import catalogue
 
     return _starting(list(catalogue()), incomplete) + bundles(context, option, incomplete)
 

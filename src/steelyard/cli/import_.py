@@ -29,7 +29,7 @@ from steelyard.cli.completion import PATH, recordings
 @click.option("--dry-run", is_flag=True, help="Print the runs and what is not understood; write nothing.")
 @click.option("--list", "listed", is_flag=True, help="List the formats and the published recordings.")
 @click.option("--example", is_flag=True, help="Print a schedule to start from.")
-@click.option("--example-table", is_flag=True, help="Print a TOML file for published tables.")
+@click.option("--example-table", is_flag=True, help="Print a schedule of published tables.")
 def command(
     files: tuple[str, ...],
     options: tuple[str, ...],
@@ -45,14 +45,14 @@ def command(
     """Turn measurements made elsewhere into a bundle: the same tables, comparison and report.
 
     FILES are outputs of databases, kernels, tools and load drivers; a schedule (TOML) that says which file
-    belongs to which option; a TOML file that describes published tables; or a published recording by name.
+    belongs to which option, or what the columns of tables mean; or a published recording by name.
 
     \b
     steelyard import --option P='process/*.txt' --option T='threaded/*.txt' -o kernel-mode.bundle
     steelyard import results/ --by-folder --dry-run
     steelyard import schedule.toml
     """
-    from steelyard.recordings import model, schedule
+    from steelyard.recordings import published, schedule
     from steelyard.recordings.importing import import_files, write_recording
     from steelyard.recordings.notices import lines_of_import
     from steelyard.recordings.registry import lines_of_formats
@@ -63,7 +63,7 @@ def command(
     if (listed or example or example_table) and len(given) > 1:
         raise click.UsageError("--list, --example and --example-table print a text: give one of them alone")
     if example or example_table:
-        click.echo(model.example() if example_table else schedule.EXAMPLE, nl=False)
+        click.echo(published.example() if example_table else schedule.EXAMPLE, nl=False)
         return
     if listed or not given:
         click.echo("\n".join(lines_of_formats()))

@@ -98,7 +98,8 @@ def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[s
     for run in runs:
         facts = {name: text for report in run.reports for name, text in report.facts.items()}
         said = schedule.options[run.option].version if run.option in schedule.options else ""
-        version = said or facts.get("Server Version") or facts.get("DBMS Version") or "not in the files"
+        known = (said, schedule.version, facts.get("Server Version"), facts.get("DBMS Version"))
+        version = next(filter(None, known), "not in the files")
         servers.setdefault(run.option, {"version": version, "origin": "recording", "set": facts})
     formats = sorted({report.format for run in runs for report in run.reports if report.format})
     return {
@@ -179,7 +180,7 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
 
 def _factors(labels: Sequence[str], schedule: Schedule) -> dict[str, Any]:
     """One factor per part of the labels. Raises InputError where the schedule names more or fewer."""
-    given = schedule.factors
+    given = schedule.factors or list(schedule.levels)
     parts = [tuple(label.split("_")) for label in labels]
     number = len(parts[0])
     if any(len(part) != number for part in parts):
@@ -188,7 +189,7 @@ def _factors(labels: Sequence[str], schedule: Schedule) -> dict[str, Any]:
         )
     if given and len(given) != number:
         raise InputError(f"{len(given)} names of factors, but the options' codes have {number} parts")
-    names = list(given) or (["server"] if number == 1 else [f"part_{i}" for i in range(1, number + 1)])
+    names = given or (["server"] if number == 1 else [f"part_{i}" for i in range(1, number + 1)])
     levels = {name: dict.fromkeys(codes) for name, codes in zip(names, zip(*parts, strict=True), strict=True)}
     study: dict[str, Any] = {
         "factors": {

@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from steelyard.bundle.evidence.published import add_published
 from steelyard.bundle.writer import BundleWriter
 from steelyard.errors import InputError
-from steelyard.recordings import described, filing
+from steelyard.recordings import filing
 from steelyard.recordings.assemble import assembled
 from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import MINUTES, Deadline
-from steelyard.recordings.model import TableRecording, catalogue, not_found
+from steelyard.recordings.published import catalogue, not_found
 from steelyard.recordings.runs import Progress, runs_of
 from steelyard.recordings.schedule import FileChoice, Schedule
-from steelyard.recordings.table_files import runs_of_table
+from steelyard.recordings.table_files import runs_of_tables
 from steelyard.recordings.tables_of_run import Recording
 from steelyard.study.files import named_files
 from steelyard.study.load_study import plan_study
@@ -41,7 +41,7 @@ def import_files(
     format_: str = "",
     minutes: float | None = None,
 ) -> Recording:
-    """Reads files, folders, a schedule, or a published recording.
+    """Reads files, folders, a schedule, or a published recording by its name.
 
     progress: is called with a file and the share of it that was read. format_: of all files; empty: each is
     recognised. minutes: the longest time of the import; default: 10. Raises InputError.
@@ -55,10 +55,8 @@ def import_files(
     if of_toml and format_:
         raise InputError(f"--format: {place} says which format a file has", "leave one of the two out")
     if of_toml:
-        model = _described(place)
-        if isinstance(model, TableRecording):
-            return _with_files(described.recorded(model, place), place)
-        schedule, files = model, filing.by_schedule(model, place.parent)
+        schedule = _schedule(place)
+        files = filing.by_schedule(schedule, place.parent)
     else:
         files = _files(arguments, options, folders)
         named = re.sub(r"[^a-z0-9]+", "-", (name or files[0].option).lower()).strip("-")[:64]
@@ -66,13 +64,14 @@ def import_files(
     if format_:
         files = [replace(one, choices=FileChoice(files="", format=format_)) for one in files]
     runs, unread = runs_of(files, progress, deadline)
-    tables = [place.parent / table.file for table in schedule.tables]
-    for table, file in zip(schedule.tables, tables, strict=True):
-        runs += runs_of_table(table, file, unread, deadline)
+    runs += runs_of_tables(schedule.tables, place.parent, unread, deadline)
     if not runs:
         raise InputError("nothing to import: the schedule names no files")
+    tables = [place.parent / table.file for table in schedule.tables]
     hashes = {str(file): _sha256(file, deadline) for file in [*(one.path for one in files), *tables]}
-    return _with_files(assembled(runs, schedule, hashes, unread), place)
+    found = _with_files(assembled(runs, schedule, hashes, unread), place)
+    # the name of a published recording may have a dot
+    return replace(found, name=arguments[0]) if place in catalogue().values() else found
 
 
 def _with_files(found: Recording, place: Path) -> Recording:
@@ -96,27 +95,24 @@ def _files(arguments: Sequence[str], options: Sequence[str], folders: bool) -> S
     return filing.by_folder(arguments) if folders else filing.alone(arguments)
 
 
-def _described(place: Path) -> Schedule | TableRecording:
-    """A schedule, or published tables with the study that they answer. Raises InputError at the wrong key."""
+def _schedule(place: Path) -> Schedule:
+    """Raises InputError at the wrong key."""
     try:
         text = text_of(place)
     except FileNotFoundError:
         raise not_found(place) from None
-    raw = toml_of(text, str(place))
-    model, hint = TableRecording, "steelyard import --example-table prints one that works"
-    if "study" not in raw and not {"options", "runs", "tables"}.isdisjoint(raw):
-        model, hint = Schedule, "steelyard import --example prints one to start from"
     try:
-        return model.model_validate(raw)
+        return Schedule.model_validate(toml_of(text, str(place)))
     except ValidationError as error:
         first = error.errors()[0]
         line = line_of(text, first["loc"]) or 1
         where = ".".join(map(str, first["loc"]))
+        hint = "steelyard import --example prints one to start from, --example-table one of tables alone"
         raise InputError(f"{place}:{line}: {where}: {explain({**first})}", hint) from None
 
 
 def write_published(name: str, path: Path) -> Study:
-    """Writes a recording of the catalogue, or of a TOML file, as a bundle; its study. Raises InputError."""
+    """Writes a recording of the catalogue, or of a schedule, as a bundle; its study. Raises InputError."""
     # read before anything is written, so that a wrong table leaves no bundle
     found = import_files([name], [], folders=False, progress=lambda path, share: None)
     return write_recording(found, path, f"{name}: study")

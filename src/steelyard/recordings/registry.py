@@ -8,7 +8,7 @@ from typing import cast
 
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import formats
-from steelyard.recordings.model import questions
+from steelyard.recordings.published import questions
 from steelyard.recordings.report import Format, Report
 from steelyard.recordings.source import Source
 

@@ -79,7 +79,12 @@ class TableFile(Strict):
 
     file: str
     """name of the file"""
-    option: str
+    query: str = ""
+    """SELECT that gives what is read, from `rows`: those of the file; columns are then its columns"""
+    into: Literal["", "latches", "locks", "profile"] = ""
+    """table of the bundle to which all other columns belong, by their names there; the load points are those
+    of a table above"""
+    option: str = "option"
     """column of the option; its values become codes"""
     block: str | None = None
     """column of the block; default: the rows are counted"""
@@ -87,8 +92,8 @@ class TableFile(Strict):
     """column of the number of clients"""
     seconds: str | None = None
     """column of the length of the interval, in seconds"""
-    metrics: list[MetricColumn] = Field(min_length=1)
-    """columns of numbers"""
+    metrics: list[MetricColumn] = Field(default_factory=list[MetricColumn])
+    """columns of numbers; needed without `into`"""
 
 
 class Words(Answered):
@@ -113,6 +118,8 @@ class Schedule(Strict):
     """what the recording answers"""
     source: str = ""
     """who measured it, where and when"""
+    version: str = ""
+    """name and version of the server, where an option gives none"""
     baseline: OptionLabel | None = None
     """the option that the others are compared with"""
     smallest_effect_percent: float = Field(default=3.0, ge=0.001, lt=100)
@@ -122,7 +129,7 @@ class Schedule(Strict):
     choices: list[FileChoice] = Field(default_factory=list[FileChoice])
     tables: list[TableFile] = Field(default_factory=list[TableFile])
     factors: list[KeyName] = Field(default_factory=list[KeyName])
-    """names of the parts of an option, which `_` divides; default: part_1, part_2 ..."""
+    """names of the parts of an option, which `_` divides; default: those of levels, or part_1, part_2"""
     levels: dict[KeyName, dict[str, str]] = Field(default_factory=dict[str, dict[str, str]])
     """by name of a part, what its codes stand for"""
     workload: Words = Words()

@@ -1,7 +1,7 @@
 """Tables of results with a mapping: CSV, Parquet or JSON lines, one row per run and load point."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,66 +20,102 @@ _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json
 _ROWS_MAX = 1_000_000
 _ROWS_HINT = "the first line names the columns, and each row has as many cells"
 _BYTES_MAX = 4 << 30
-_LENGTH_S = 100.0
+_LENGTH_S, _LONGEST_S = 100.0, 1e9
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
 
-def runs_of_table(
-    table: TableFile, place: Path, unread: dict[str, Skipped], deadline: Deadline
+def runs_of_tables(
+    tables: Sequence[TableFile], folder: Path, unread: dict[str, Skipped], deadline: Deadline
 ) -> list[PlacedRun]:
-    """The runs of a table; rows with a cell that is no number are not understood. Raises InputError."""
-    skipped = Skipped()
+    """The runs of tables; rows with a cell that is no number are not understood. Raises InputError."""
+    points: dict[tuple[str, int, int | None], Report] = {}
+    for table in tables:
+        _add(table, folder / table.file, points, unread, deadline)
     runs: dict[tuple[str, int], PlacedRun] = {}
-    counted: Counter[tuple[str, int | None]] = Counter()
-    for line, row in enumerate(_rows(table, place, deadline), start=1):
-        try:
-            option = _option(row[table.option])
-            report = _report(table, place, line, row)
-            block = _whole(row[table.block], "block") if table.block else None
-        except ValueError as error:
-            skipped.add(line, f"row {line}: {error}")
-            continue
-        clients = report.clients
-        counted[option, clients] += 1
-        block = block or counted[option, clients]
-        run = runs.setdefault((option, block), PlacedRun(option, block, []))
-        if any(other.clients == clients for other in run.reports):
-            raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
-        run.points.append([report])
-    if skipped.count:
-        unread[str(place)] = skipped
-    if not runs:
-        first = f": the first is {skipped.lines[0][1]}" if skipped.count else ""
-        raise InputError(f"{place}: no row was understood{first}")
+    for (option, block, _), report in points.items():
+        runs.setdefault((option, block), PlacedRun(option, block, [])).points.append([report])
     for run in runs.values():
         run.points.sort(key=lambda point: point[0].clients or 0)
     return list(runs.values())
 
 
-def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[Mapping[str, Any]]:
-    """Rows with the columns that the schedule names."""
+def _add(
+    table: TableFile,
+    place: Path,
+    points: dict[tuple[str, int, int | None], Report],
+    unread: dict[str, Skipped],
+    deadline: Deadline,
+) -> None:
+    skipped = Skipped()
+    counted: Counter[tuple[str, int | None]] = Counter()
+    for line, row in enumerate(_rows(table, place, deadline), start=1):
+        try:
+            option = _option(row[table.option])
+            clients = _whole(row[table.clients], "number of clients", 10_000) if table.clients else None
+            block = 1 if table.into else counted[option, clients] + 1
+            block = _whole(row[table.block], "block") if table.block else block
+            if not table.into:
+                report = Report(f"{place}: row {line}", "tables/results", clients=clients)
+                _fill(report, table, row)
+            elif report := points.get((option, block, clients)):
+                placed = (table.option, table.block, table.clients)
+                report.row(table.into, **{name: value for name, value in row.items() if name not in placed})
+            else:
+                raise ValueError(f"no result of {option} with {clients} clients")
+        except ValueError as error:
+            skipped.add(line, f"row {line}: {error}")
+            continue
+        counted[option, clients] += 1
+        if points.setdefault((option, block, clients), report) is not report:
+            raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
+    if skipped.count:
+        unread[str(place)] = skipped
+    if not counted:
+        first = f": the first is {skipped.lines[0][1]}" if skipped.count else ""
+        raise InputError(f"{place}: no row was understood{first}")
+
+
+def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, Any]]:
+    """Rows with the columns that the schedule names; all columns where they go to a table of the bundle."""
     reader = _READERS.get(place.suffix.lower())
     if reader is None:
         raise InputError(f"{place}: a table of results ends in one of {', '.join(_READERS)}")
+    if not (table.metrics or table.into):
+        raise InputError(f"{place}: metrics: name its columns of numbers")
     if not place.is_file():
         raise InputError(f"{place}: no such file")
     if place.stat().st_size > _BYTES_MAX:
         raise InputError(f"{place}: larger than {_BYTES_MAX >> 30} GiB", "split the file")
     named = [table.option, table.block, table.clients, table.seconds, *(m.column for m in table.metrics)]
     wanted = list(dict.fromkeys(filter(None, named)))
-    said: dict[str, Any] = (
-        {"all_varchar": True, "header": True, "skiprows": 0} if reader == "read_csv" else {}
-    )
+    # a version such as 2.4.17 is no date; numbers of all notations are read here
+    types = ["BIGINT", "DOUBLE", "VARCHAR"] if table.query else ["VARCHAR"]
+    said = {"auto_type_candidates": types, "header": True, "skiprows": 0}
     with deadline.query(place) as connection:
-        found = getattr(connection, reader)(str(place), **said)
+        found = getattr(connection, reader)(str(place), **said if reader == "read_csv" else {})
+        if table.query:
+            found = _queried(connection, found, table.query, place)
         for column in wanted:
             if column not in found.columns:
                 raise InputError(f'{place}: no column "{column}"{nearest(column, found.columns)}', _ROWS_HINT)
-        columns = map(duckdb.ColumnExpression, wanted)
-        rows = found.select(*columns).limit(_ROWS_MAX + 1).fetchall()
+        wanted = found.columns if table.into else wanted
+        rows = found.select(*map(duckdb.ColumnExpression, wanted)).limit(_ROWS_MAX + 1).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return [dict(zip(wanted, row, strict=True)) for row in rows]
+
+
+def _queried(
+    connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation, query: str, place: Path
+) -> duckdb.DuckDBPyRelation:
+    """What a query finds in the rows of a file; it reads no other."""
+    rows.create_view("rows")
+    path = str(place).replace("'", "''")
+    connection.execute(f"set allowed_paths = ['{path}']; set enable_external_access = false")
+    try:
+        return connection.sql(f"from ({query})")
+    except duckdb.Error as error:
+        raise InputError(f"{place}: query: {str(error).splitlines()[0]}", _ROWS_HINT) from None
 
 
 def _option(cell: Any) -> str:
@@ -90,12 +126,11 @@ def _option(cell: Any) -> str:
     return "_".join(part[:24] for part in code_of(text).split("_"))
 
 
-def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) -> Report:
-    """Raises ValueError where a cell is no number."""
-    report = Report(f"{place}: row {line}", "tables/results")
-    if table.clients:
-        report.clients = _whole(row[table.clients], "number of clients", 10_000)
+def _fill(report: Report, table: TableFile, row: Mapping[str, Any]) -> None:
+    """Adds work and figures. Raises ValueError where a cell is no number."""
     report.seconds = _number(row[table.seconds]) if table.seconds else None
+    if report.seconds is not None and not 0 < report.seconds <= _LONGEST_S:
+        raise ValueError(f"a length of {report.seconds:g} s")
     for metric in table.metrics:
         value = _number(row[metric.column])
         if value is None:
@@ -107,7 +142,7 @@ def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) ->
         _, slash, period = metric.unit.rpartition("/")
         if slash and period not in _PERIODS_S:
             raise InputError(
-                f'{place}: throughput in "{metric.unit}"', "use a unit per s, min or h, such as 1/min"
+                f'{report.place}: throughput in "{metric.unit}"', "use a unit per s, min or h, such as 1/min"
             )
         if value < 0:
             raise ValueError(f"a throughput of {value:g}")
@@ -119,7 +154,6 @@ def _report(table: TableFile, place: Path, line: int, row: Mapping[str, Any]) ->
     # without any figure it is a run whose results were not published
     if not report.understood and any(row[metric.column] not in (None, "") for metric in table.metrics):
         raise ValueError("no number")
-    return report
 
 
 def _whole(cell: Any, name: str, most: float = LARGEST) -> int:

@@ -49,7 +49,10 @@ def tables_of_runs(runs: Sequence[PlacedRun], clients: Sequence[int]) -> list[Ma
     found: list[Mapping[str, Columns]] = []
     for run in sorted(runs, key=lambda run: run.block):
         slots[run.block] += 1
-        found.append(_tables(run, slots[run.block], clients))
+        try:
+            found.append(_tables(run, slots[run.block], clients))
+        except SchemaError as error:
+            raise InputError(f"{run.reports[0].place}: {error}") from None
     return found
 
 
@@ -92,10 +95,7 @@ def _tables(run: PlacedRun, slot: int, clients: Sequence[int]) -> Mapping[str, C
     add("runs", option=run.option, block=run.block, slot=slot, seconds=seconds, **state)
     found: dict[str, Any] = {name: rows.columns() for name, rows in tables.items()}
     for name, columns in found.items():
-        try:
-            check(BY_NAME[name], columns)
-        except SchemaError as error:
-            raise InputError(f"{run.reports[0].place}: {error}") from None
+        check(BY_NAME[name], columns)
     # arrays in place of lists: millions of readings are written without an object for each
     return {**found, "samples": samples} if samples else found
 

@@ -14,7 +14,7 @@ from steelyard.lab.machine.refused_settings import permitted
 from steelyard.lab.turns.schedule import overhead_s
 from steelyard.monitors import MONITORS
 from steelyard.monitors.sql.queries import queries_of
-from steelyard.recordings.model import catalogue as published
+from steelyard.recordings.published import catalogue as published
 from steelyard.study.factors import statements_located
 from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of

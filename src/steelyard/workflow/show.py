@@ -22,7 +22,7 @@ from steelyard.bundle.series.read import read_series
 from steelyard.errors import InputError, shown, typed
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.importing import bundle_of, write_published
-from steelyard.recordings.model import catalogue
+from steelyard.recordings.published import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import write_report

@@ -18,7 +18,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
 from steelyard.recordings.importing import write_published
-from steelyard.recordings.model import catalogue
+from steelyard.recordings.published import catalogue
 from steelyard.study.workloads.published import Answered, PublishedWorkload
 
 
@@ -204,13 +204,11 @@ def own(folder: Path, **keys: str) -> Path:
     }
     said |= keys
     (folder / "mine.toml").write_text(
-        'source = "a bench"\nas_if_measured_s = 10\nthroughput = { file = "mine.csv" }\n'
-        'server = { version = "9" }\n[study]\nname = "mine"\nquestion = "How far?"\n'
-        'subject = { kind = "recording" }\nplan = { clients = [1, 2], blocks = 1 }\n'
-        f'[study.workload]\nkind = "published"\ntables = {said["tables"]}\n'
-        f'[study.workload.answer]\nfollows = """{said["follows"]}"""\nleft_open = "select \'\'"\n'
+        'source = "a bench"\n[options.mine]\nfiles = ["mine.csv"]\n'
+        f"[workload]\ntables = {said['tables']}\n"
+        f'[workload.answer]\nfollows = """{said["follows"]}"""\nleft_open = "select \'\'"\n'
         'settle = "More runs"\n'
-        f'[[study.workload.claims]]\nsays = "it"\npublished = "1"\nsql = """{said["sql"]}"""\n'
+        f'[[workload.claims]]\nsays = "it"\npublished = "1"\nsql = """{said["sql"]}"""\n'
     )
     return folder / "mine.toml"
 

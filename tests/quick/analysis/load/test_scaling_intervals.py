@@ -104,21 +104,17 @@ def reported(folder: Path, text: str, table: str) -> dict[str, Any]:
 
 
 MINE = """
-source = "mine"
-as_if_measured_s = 100
-throughput.file = "mine.csv"
-server.version = "1"
-study.name = "mine"
-study.question = "How far does it scale?"
-study.subject.kind = "recording"
-study.factors.series = {{scope = "server", levels = {{{levels}}}}}
-study.plan = {{clients = [1, 2, 4, 8], warm_up_s = 0, cool_down_s = 0, blocks = 1}}
+name = "mine"
+question = "How far does it scale?"
+subject.kind = "recording"
+factors.series = {scope = "server", levels = {A = "a"}}
+plan = {clients = [1, 2, 4, 8], warm_up_s = 0, cool_down_s = 0, blocks = 1}
 """
 
 
 def test_four_points_have_no_interval_in_the_report_either(tmp_path: Path):
     table = "clients,per_s\n1,100\n2,190\n4,350\n8,500\n"
-    (found,) = reported(tmp_path, MINE.format(levels='A = "a"'), table)["scaling"]
+    (found,) = reported(tmp_path, 'options.A.files = ["mine.csv"]', table)["scaling"]
     (curve,) = found["curves"]
     assert curve["degrees_of_freedom"] == 1
     assert all(known["low"] is None and known["high"] is None for known in curve["parameters"].values())
@@ -150,11 +146,9 @@ def test_published_absolute_fit_of_the_cisco_benchmark_is_reported(tmp_path: Pat
 
 
 def test_only_a_recording_may_have_a_single_option():
-    text = MINE.format(levels='A = "a"')
-    one = text[text.index("study.name") :].replace("study.", "")
-    assert len(options(parse_study(one, "one.toml"))) == 1
-    with pytest.raises(InputError, match=r"one.toml:4: factors.series.levels: too few levels: 1"):
-        parse_study(one.replace('"recording"', '"null"'), "one.toml")
+    assert len(options(parse_study(MINE, "one.toml"))) == 1
+    with pytest.raises(InputError, match=r"one.toml:5: factors.series.levels: too few levels: 1"):
+        parse_study(MINE.replace('"recording"', '"null"'), "one.toml")
 
 
 CLIENTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]

@@ -1,0 +1,40 @@
+"""The catalogue of published recordings: schedules, with the tables that they describe."""
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from steelyard.errors import InputError, nearest
+from steelyard.study.source import text_of, toml_of
+
+
+def catalogue() -> dict[str, Path]:
+    """Built-in recordings: file by name."""
+    folder = Path(str(resources.files("steelyard.catalog"))) / "published"
+    return {place.stem: place for place in sorted(folder.glob("*.toml"))}
+
+
+def example() -> str:
+    """The text of a recording that can be imported from any folder."""
+    place = catalogue()["dc3-specjbb2005"]
+    file = "dc3-specjbb2005.csv"
+    elsewhere = json.dumps(str(place.parent / file), ensure_ascii=False)
+    return (
+        "# A schedule of published tables, and what they answer.\n"
+        '# Your tables are in the folder of this file: file = "mine.csv".\n\n'
+        + place.read_text().replace(json.dumps(file), elsewhere)
+    )
+
+
+def questions() -> Iterator[tuple[str, str]]:
+    """Name and question of each built-in recording."""
+    for name, place in catalogue().items():
+        yield name, str(toml_of(text_of(place), str(place))["question"])
+
+
+def not_found(place: Path) -> InputError:
+    """For a file that is not there: perhaps it is the name of a recording."""
+    return InputError(
+        f"{place}: no such file, and no recording of that name{nearest(str(place), catalogue())}"
+    )
