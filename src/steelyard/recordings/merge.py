@@ -7,20 +7,20 @@ from statistics import fmean
 from typing import Any
 
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
-from steelyard.recordings.report import Figure, Report, Tables, Work, earliest, seconds_between
+from steelyard.recordings.report import (
+    COUNTERS,
+    KEYS,
+    Figure,
+    Report,
+    Tables,
+    Work,
+    earliest,
+    seconds_between,
+)
 from steelyard.recordings.samples import Samples
 
-# columns that name a row: rows of one name become one
-_KEYS = {
-    "latches": ("latch",),
-    "locks": ("role", "lock", "type", "call_site"),
-    "profile": ("role", "stack"),
-    "latency": ("statement",),
-}
-# of other columns the sum or the largest counts, else what all of them say
+# of counters the sum counts, of these the largest, of other columns what all of them say
 _LARGEST = ("wait_max_ns", "hold_max_ns")
-_SUMS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "acquisitions", "contended", "wait_total_ns",
-         "samples", "count")  # fmt: skip
 
 
 def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
@@ -54,8 +54,8 @@ def rows_merged(several: Iterable[Tables], place: str) -> Tables:
     found: Tables = {}
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for table, row in ((table, row) for tables in several for table, rows in tables.items() for row in rows):
-        if table in _KEYS:
-            groups.setdefault((table, *(row[name] for name in _KEYS[table])), []).append(row)
+        if table in KEYS:
+            groups.setdefault((table, *(row[name] for name in KEYS[table])), []).append(row)
         else:
             found.setdefault(table, []).append(row)
     for (table, *_), rows in groups.items():
@@ -73,7 +73,7 @@ def _pooled(column: str, values: Sequence[Any], place: str) -> Any:
         return values[0] if len(values) == 1 else None
     if column == "histogram":
         return merged_histograms(values, place)
-    if column in _SUMS:
+    if column in COUNTERS:
         return sum(values)
     if column in _LARGEST:
         return max(values)

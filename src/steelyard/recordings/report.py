@@ -1,6 +1,6 @@
 """What a format reads from a file: reports, each of one interval of time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -16,6 +16,15 @@ _ROWS_MAX = 1_000_000
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
 # a mean is rounded, and its clients begin and end at their own times
 _CLOSED_LOOP_SLACK = 0.02
+# columns that name a row of a table of the bundle: rows of one name are of the same thing
+KEYS = {
+    "latches": ("latch",),
+    "locks": ("role", "lock", "type", "call_site"),
+    "profile": ("role", "stack"),
+    "latency": ("statement",),
+}
+COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "acquisitions", "contended", "wait_total_ns",
+            "samples", "count")  # fmt: skip
 Better = Literal["higher", "lower", "neither"]
 Facts = dict[str, str]
 Notices = list[tuple[str, str]]
@@ -154,10 +163,11 @@ class Report:
         for name, count in samples.items():
             self.stack(name if name == "USER" else f"{name}_[k]", count)
 
-    def differences(self, table: str, key: Sequence[str], counters: Sequence[str], source: str) -> None:
-        """Puts differences in place of rows that count since a start. key: columns that name a row; one that
-        comes again is of the next capture. What is neither named nor a counter is kept of one capture alone.
+    def differences(self, table: str, source: str) -> None:
+        """Puts differences in place of rows that count since a start. One that comes again is of the next
+        capture. What is neither named nor a counter is kept of one capture alone.
         """
+        key = KEYS[table]
         captures: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self.rows.pop(table, []):
             captures.setdefault(tuple(row[name] for name in key), []).append(row)
@@ -166,7 +176,7 @@ class Report:
             self.notice("counted-since-start", f"one capture of {source}: it counts since the start")
         for names, rows in captures.items():
             row, named = dict(zip(key, names, strict=True)), " ".join(filter(None, names))
-            counts = {name: [row[name] for row in rows if name in row] for name in counters}
+            counts = {name: [row[name] for row in rows if name in row] for name in COUNTERS}
             if len(rows) < most:
                 text = f"{source}: {named} is not in all captures: its counts are left out"
                 self.notice("capture-missing", text)

@@ -86,7 +86,7 @@ def read(source: Source) -> list[Report]:
     texts.close(source, report)
     if max(seen.values(), default=0) > 0:
         report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
-    report.differences("latches", ("latch",), ("gets", "misses"), "monSpinlockActivity")
+    report.differences("latches", "monSpinlockActivity")
     return [report]
 
 

@@ -47,5 +47,5 @@ def read(source: Source) -> list[Report]:
             # functions without ticks are not printed
             for stack in dict.fromkeys(name for one in captures for name in one):
                 first.stack(stack, capture.get(stack, 0))
-        first.differences("profile", ("role", "stack"), ("samples",), "the kernel's profile")
+        first.differences("profile", "the kernel's profile")
     return [first]

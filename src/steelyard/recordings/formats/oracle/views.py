@@ -70,5 +70,5 @@ def read(source: Source) -> list[Report]:
     take_each(source, rows_of(source, _DONE), take)
     if max(captures.values(), default=0) > 0:
         report.notice("interval-unknown", "the views tell no times: their readings are numbered")
-    report.differences("latches", ("latch",), [to for to, _ in _LATCH.values()], "v$latch")
+    report.differences("latches", "v$latch")
     return [report]
