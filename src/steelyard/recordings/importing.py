@@ -22,7 +22,6 @@ from steelyard.recordings.runs import Progress, runs_of
 from steelyard.recordings.schedule import FileChoice, Schedule
 from steelyard.recordings.table_files import runs_of_tables
 from steelyard.recordings.tables_of_run import Recording
-from steelyard.study.files import named_files
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import baseline
 from steelyard.study.source import line_of, text_of, toml_of
@@ -69,19 +68,14 @@ def import_files(
         raise InputError("nothing to import: the schedule names no files")
     tables = [place.parent / table.file for table in schedule.tables]
     hashes = {str(file): _sha256(file, deadline) for file in [*(one.path for one in files), *tables]}
-    found = _with_files(assembled(runs, schedule, hashes, unread), place)
-    # the name of a published recording may have a dot
-    return replace(found, name=arguments[0]) if place in catalogue().values() else found
-
-
-def _with_files(found: Recording, place: Path) -> Recording:
-    """With the files that its study names, in the folder of what describes it. Raises InputError."""
-    files = {name: place.parent / name for _, name in named_files(toml_of(found.study_text, str(place)))}
-    for table in files.values():
+    kept = {name: place.parent / name for name in schedule.workload.tables}
+    for table in kept.values():
         if not table.is_file() or table.stat().st_size > _TABLE_BYTES_MAX:
             raise InputError(f"{place}: tables: {table}: no file of at most {_TABLE_BYTES_MAX >> 20} MiB")
-    add_published(duckdb.connect(), files)
-    return replace(found, files=files)
+    add_published(duckdb.connect(), kept)
+    # the name of a published recording may have a dot
+    name = arguments[0] if place in catalogue().values() else schedule.name
+    return replace(assembled(runs, schedule, hashes, unread), name=name, files=kept)
 
 
 def _files(arguments: Sequence[str], options: Sequence[str], folders: bool) -> Sequence[Filed]:

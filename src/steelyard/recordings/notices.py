@@ -24,7 +24,6 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source
         if run is runs[0]:
             for file, skipped in unread.items():
                 report.notice("not-understood", _not_understood(file, skipped))
-            for file, skipped in unread.items():
                 if text := cut_off(file, skipped):
                     report.notice("cut-off", text)
         for code, text in general:

@@ -80,7 +80,7 @@ class TableFile(Strict):
     file: str
     """name of the file"""
     query: str = ""
-    """SELECT that gives what is read, from `rows`: those of the file; columns are then its columns"""
+    """a SELECT from `rows`, those of the file; the other keys then name columns of its result"""
     into: Literal["", "latches", "locks", "profile"] = ""
     """table of the bundle to which all other columns belong, by their names there; the load points are those
     of a table above"""

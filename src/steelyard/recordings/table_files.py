@@ -23,12 +23,15 @@ _BYTES_MAX = 4 << 30
 _LENGTH_S, _LONGEST_S = 100.0, 1e9
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
+# by option, block and number of clients
+_Points = dict[tuple[str, int, int | None], Report]
+
 
 def runs_of_tables(
     tables: Sequence[TableFile], folder: Path, unread: dict[str, Skipped], deadline: Deadline
 ) -> list[PlacedRun]:
     """The runs of tables; rows with a cell that is no number are not understood. Raises InputError."""
-    points: dict[tuple[str, int, int | None], Report] = {}
+    points: _Points = {}
     for table in tables:
         _add(table, folder / table.file, points, unread, deadline)
     runs: dict[tuple[str, int], PlacedRun] = {}
@@ -42,7 +45,7 @@ def runs_of_tables(
 def _add(
     table: TableFile,
     place: Path,
-    points: dict[tuple[str, int, int | None], Report],
+    points: _Points,
     unread: dict[str, Skipped],
     deadline: Deadline,
 ) -> None:
