@@ -141,12 +141,13 @@ def _many(findings: Findings, pair: PairResult, left: Sequence[PairResult]) -> W
     if all(one.equal for one in findings.pairwise.pairs.values()):
         headline = f"All {number} options are equivalent, within the {findings.margin} that matters."
         return Words(headline, against)
-    beaten = number - 1 - len(left)
+    open_to = {leader, *(one.other for one in left)}
+    beaten = [option for option in findings.pairwise.options if option not in open_to]
     placed = _placed(left, beaten)
     headline = fitting(
         f"{findings.named(leader)} leads: {placed}.",
         f"{leader} leads: {placed}.",
-        f"{leader} leads {number} options, and is shown to beat {beaten} of them.",
+        f"{leader} leads {number} options, and is shown to beat {len(beaten)} of them.",
     )
     more = further = ""
     if unknown := [one for one in left if one.open]:
@@ -180,9 +181,9 @@ def _others_differ(findings: Findings) -> str:
     return "Some of the others do differ from the baseline: see the table." if differ else ""
 
 
-def _placed(pairs: Sequence[PairResult], beaten: int) -> str:
-    """The leader against each of the others: `it beats 2 others and no difference from B is shown`."""
-    parts = [f"it beats {beaten} other{'s' * (beaten > 1)}"] if beaten else []
+def _placed(pairs: Sequence[PairResult], beaten: Sequence[str]) -> str:
+    """The leader against each of the others: `it beats A and C, and no difference from B is shown`."""
+    parts = [f"it beats {listed(beaten) if len(beaten) < 3 else f'{len(beaten)} others'}"] if beaten else []
     for text, others in (
         ("it is equivalent to {}", [p.other for p in pairs if p.equal]),
         (

@@ -117,7 +117,7 @@ def test_a_leak_of_all_that_are_left_or_of_one_that_is_beaten_does_not_lead(leak
     truth |= {o: replace(truth[o], gauges=LEAK) for o in leaks}
     said = verdict(truth, study, noise=0.002)
     assert said.winner is None
-    assert "leads: it beats 1 other" in said.headline
+    assert "leads: it beats C" in said.headline
     assert ("per run and kept" in said.consequence) == (leaks == "AB")
 
 
