@@ -111,14 +111,12 @@ class Columns:
         """One report. Raises InputError."""
         report = Report(source.place(source.first))
         # a section's title is its command
-        asked = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
-        if self.since_boot and not asked:
-            rows = self._after_boot(self._rows(source, report, True), report)
-        else:
-            rows = self._rows(source, report, False)
+        without = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
+        since_boot = self.since_boot and not without
+        rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
         busy: dict[str, Mean] = {}
-        for row in rows:
+        for row in self._after_boot(rows, report) if since_boot else rows:
             if origin_s is None:
                 origin_s, origin = row.at_s or 0.0, row.number
                 # it stands for the time before it; a longer interval is damage
