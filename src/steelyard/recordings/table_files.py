@@ -93,32 +93,29 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
     wanted = list(dict.fromkeys(filter(None, named)))
     # a version such as 2.4.17 is no date; numbers of all notations are read here
     types = ["BIGINT", "DOUBLE", "VARCHAR"] if table.query else ["VARCHAR"]
-    said = {"auto_type_candidates": types, "header": True, "skiprows": 0}
+    said = f", header = true, skip = 0, auto_type_candidates = {types}" if reader == "read_csv" else ""
+    path = str(place).replace("'", "''")
+    read = f"from {reader}('{path}'{said})"
     with deadline.query(place) as connection:
-        found = getattr(connection, reader)(str(place), **said if reader == "read_csv" else {})
         if table.query:
-            found = _queried(connection, found, table.query, place)
+            # a query reads this file, no other
+            connection.execute(f"create view rows as {read}")
+            connection.execute(f"set allowed_paths = ['{path}']; set enable_external_access = false")
+            read = f"from ({table.query})"
+        try:
+            found = connection.sql(f"{read} limit {_ROWS_MAX + 1}")
+        except duckdb.Error as error:
+            if not table.query:
+                raise
+            raise InputError(f"{place}: query: {str(error).splitlines()[0]}", _ROWS_HINT) from None
         for column in wanted:
             if column not in found.columns:
                 raise InputError(f'{place}: no column "{column}"{nearest(column, found.columns)}', _ROWS_HINT)
         wanted = found.columns if table.into else wanted
-        rows = found.select(*map(duckdb.ColumnExpression, wanted)).limit(_ROWS_MAX + 1).fetchall()
+        rows = found.select(*map(duckdb.ColumnExpression, wanted)).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return [dict(zip(wanted, row, strict=True)) for row in rows]
-
-
-def _queried(
-    connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation, query: str, place: Path
-) -> duckdb.DuckDBPyRelation:
-    """What a query finds in the rows of a file; it reads no other."""
-    rows.create_view("rows")
-    path = str(place).replace("'", "''")
-    connection.execute(f"set allowed_paths = ['{path}']; set enable_external_access = false")
-    try:
-        return connection.sql(f"from ({query})")
-    except duckdb.Error as error:
-        raise InputError(f"{place}: query: {str(error).splitlines()[0]}", _ROWS_HINT) from None
 
 
 def _option(cell: Any) -> str:
