@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from laboratory import ENGINE, Lab, nothing_left, parent_is_not_postgres, small_study, text_of, under_load
 from live_postgres import bindirs, start_server, stop_server
+from needs import needs_root
 from processes import NOBODY, family
 
 from steelyard.host.processes.guard import Guard
@@ -113,6 +114,28 @@ def test_a_stopped_process_is_ended_by_its_mark() -> None:
     os.kill(sleeper.pid, signal.SIGSTOP)
     end_marked(mark, signal.SIGTERM)
     assert sleeper.wait(10) == -signal.SIGTERM
+
+
+@needs_root
+def test_a_process_ends_at_the_pace_of_others_whatever_the_study_gave_it() -> None:
+    # a killed session under an idle policy held its shared memory until the next server would not start
+    mark = Mark()
+    program = (
+        "import os, signal\n"
+        "def told(*_): print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), flush=True)\n"
+        "signal.signal(signal.SIGTERM, told)\n"
+        "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.nice(10)\n"
+        "print('ready', flush=True)\n"
+        "while True: signal.pause()"
+    )
+    idle = subprocess.Popen(
+        [sys.executable, "-c", program], env=with_mark(mark.value), stdout=subprocess.PIPE, text=True
+    )
+    assert idle.stdout is not None and idle.stdout.readline() == "ready\n"
+    end_marked(mark, signal.SIGTERM)
+    assert idle.stdout.read().split() == [str(os.SCHED_OTHER), "0"]
+    assert idle.wait(10) == -signal.SIGKILL
+    idle.stdout.close()
 
 
 def test_a_process_that_cleared_its_environment_is_ended_with_its_parent() -> None:
