@@ -58,9 +58,9 @@ def next_s(last_s: float, second: float) -> float:
     return second + DAY_S * (second < last_s - DAY_S / 2)
 
 
-def moment_in(text: str, *formats: str) -> datetime | None:
-    """A time in one of the formats of strptime, months in English; None for any other text."""
+def moment_in(text: str, *formats: str) -> datetime:
+    """A time in one of the formats of strptime, months in English. Raises ValueError for any other text."""
     for one in formats:
         with suppress(ValueError):
             return datetime.strptime(" ".join(text.split()), one)
-    return None
+    raise ValueError(text)

@@ -1,17 +1,20 @@
 """Reports that are read line by line: a format is its rules. The first rule that fits a line takes it; a line
-that none takes is not understood. A format also says what begins a run, so that a file may hold several.
+that none takes is of a table, if the format has some, or is not understood. A format also says what begins a
+run, so that a file may hold several.
 """
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from steelyard.recordings.cells import exact, has_decimal_commas
 from steelyard.recordings.report import Better, Pools, Report, Work
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Line, Source
+from steelyard.recordings.tables import Row, TextColumns, rows_of
 
 Found = re.Match[str]
 # of a number: its name, or its name and the second
@@ -43,20 +46,32 @@ class Now:
     """The report that is being read.
 
     numbers: from which its work follows, by name. words: names that later lines need. timed: its readings at
-    their times. seen: what a run has once. path: titles above a line by their indent.
-    below: the next line that is not blank.
+    their times. texts: of its tables. seen: what a run has once. path: titles above a line by their indent.
+    latches: rows by capture and name. below: the next line that is not blank.
     """
 
     report: Report
+    source: Source
     numbers: Numbers = field(default_factory=Numbers)
     words: Words = field(default_factory=Words)
     timed: Samples = field(default_factory=Samples)
+    texts: TextColumns = field(default_factory=TextColumns)
     seen: set[str] = field(default_factory=set[str])
     path: dict[int, str] = field(default_factory=dict[int, str])
+    latches: dict[tuple[int, str], dict[str, Any]] = field(
+        default_factory=dict[tuple[int, str], dict[str, Any]]
+    )
     below: str = ""
 
-    def close(self) -> Report:
-        """The report with its readings. Times of the epoch begin one interval before the first."""
+    def latch(self, name: str, capture: int = 0) -> dict[str, Any]:
+        """The row of a latch; of each capture there is one."""
+        if (capture, name) not in self.latches:
+            self.report.row("latches", latch=name)
+            self.latches[capture, name] = self.report.rows["latches"][-1]
+        return self.latches[capture, name]
+
+    def close(self) -> None:
+        """Gives the report its readings. Times of the epoch begin one interval before the first."""
         report, shift = self.report, 0.0
         if self.timed and (first := float(self.timed.at_s.min())) > _EPOCH_S:
             last = float(self.timed.at_s.max())
@@ -64,7 +79,7 @@ class Now:
             report.began = datetime.fromtimestamp(-shift, UTC)
             self.numbers["until"] += shift
         report.samples.extend(self.timed, shift)
-        return report
+        self.texts.close(self.source, report)
 
 
 _Act = Callable[[Now, Found], object]
@@ -180,44 +195,64 @@ class Lines:
     """Reads a file by rules.
 
     close: forms figures from what was read. after: what a run has at its end, and the lines that then begin
-    another.
+    another. table: takes rows of tables, as a rule takes lines. run: the column that tells the run of a row.
     """
 
     rules: Sequence[Rule]
     close: Callable[[Now], None] = worked
     after: tuple[str, str] = ("", "")
+    table: Callable[[Now, Row], object] | None = None
+    run: str = ""
 
     def __call__(self, source: Source, lines: Iterable[Line] | None = None) -> list[Report]:
         """One report per run. lines: in place of those of the source. Raises InputError."""
-        found = [Now(Report(source.place(source.first)), words=Words(title=source.title))]
-        full = (line for line in lines or source.lines() if line[1].strip())
+        found = [Now(Report(source.place(source.first)), source)]
         comma = lines is None and has_decimal_commas(source.head())
-        for (line, text), (_, below) in itertools.pairwise(itertools.chain(full, [(0, "")])):
-            plain = _DECIMAL_COMMA.sub(".", text) if comma else text
-            # a number beyond 2^53, or with two points
+        left = self._left(found, lines or source.lines(), comma)
+        for row in rows_of(source, left) if self.table else itertools.starmap(Row, left):
+            of = row.cells.get(self.run, "")
+            now = next((now for now in reversed(found) if not of or now.words[self.run] in ("", of)), None)
+            if now is None:
+                found.append(now := Now(Report(source.place(row.line)), source))
+            now.words[self.run] = of or now.words[self.run]
             try:
-                known = self._take(found, source.place(line), plain, below)
-            except (ValueError, KeyError):
+                known = self.table and row.table and self.table(now, row) is not False
+            except (ValueError, LookupError):
                 known = False
             if not known:
-                source.skip(line, text)
+                source.skip(row.line, row.text)
         for now in found:
             now.close()
             self.close(now)
         return [now.report for now in found]
 
-    def _take(self, found: list[Now], place: str, text: str, below: str) -> bool:
-        """Whether a rule takes a line. Raises ValueError, KeyError."""
+    def _left(self, found: list[Now], lines: Iterable[Line], comma: bool) -> Iterator[Line]:
+        """The lines that no rule takes. In place of one that a rule takes a blank one ends a table."""
+        full = (line for line in lines if self.table or line[1].strip())
+        for (line, text), (_, below) in itertools.pairwise(itertools.chain(full, [(0, "")])):
+            plain = _DECIMAL_COMMA.sub(".", text) if comma else text
+            taken = self._take(found, line, plain, below)
+            if self.table or not taken:
+                yield line, "" if taken else text
+
+    def _take(self, found: list[Now], line: int, text: str, below: str) -> bool:
+        """Whether a rule takes a line, or reports it."""
+        source = found[0].source
         for one in self.rules:
             if (match := one.pattern.fullmatch(text)) is None:
                 continue
             if self._begins(found[-1], one, match):
-                found.append(Now(Report(place)))
+                found.append(Now(Report(source.place(line)), source))
             found[-1].below = below
-            if one.act(found[-1], match) is not False:
-                if one.once:
-                    found[-1].seen.add(one.once.format(**match.groupdict()))
-                return True
+            # a number beyond 2^53, or with two points
+            try:
+                if one.act(found[-1], match) is False:
+                    continue
+            except (ValueError, LookupError):
+                source.skip(line, text)
+            else:
+                found[-1].seen |= {one.once.format(**match.groupdict())} - {""}
+            return True
         return False
 
     def _begins(self, now: Now, one: Rule, match: Found) -> bool:

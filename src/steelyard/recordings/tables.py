@@ -6,15 +6,15 @@ import csv
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from steelyard.recordings.cells import number, slug
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Line, Source
 
-Cells = dict[str, str]
+Cells = Mapping[str, str]
 Cell = float | str | None
-_NEVER = re.compile("(?!)")
 _RULER = re.compile(r"[ \t]*-{2,}([ \t]+-+)+[ \t]*|[ \t]*-{3,}[ \t]*")
 _HEADER_LINES = 3
 _CELL = re.compile(r"\S(?:.*\S)?")
@@ -26,12 +26,12 @@ _LINES_MAX = 1000
 class Row(NamedTuple):
     """A row of a table. cells: by column, in lower case; none where they do not stand below their columns.
 
-    table: its number in the file.
+    table: its number in the file, from 1; 0: the line is of no table.
     """
 
     line: int
     text: str
-    cells: Cells
+    cells: Cells = MappingProxyType({})
     table: int = 0
 
 
@@ -39,9 +39,9 @@ _Take = Callable[[Row], object]
 
 
 def is_csv(head: str) -> bool:
-    """Whether the first line has several cells, and is no query behind a prompt."""
-    first = head.partition("\n")[0]
-    return "," in first and ">" not in first
+    """Whether the first line has several cells, is no query behind a prompt, and no table has a ruler."""
+    first, *others = head.split("\n")
+    return "," in first and ">" not in first and not any(map(is_ruler, others))
 
 
 def names_of_csv(head: str) -> set[str]:
@@ -57,44 +57,25 @@ def cell(text: str) -> Cell:
         return text
 
 
-def take_each(source: Source, rows: Iterable[Row], take: _Take) -> None:
-    """Reports rows for which `take` is False, or raises ValueError or KeyError: they are not understood."""
-    for row in rows:
+def take_each(source: Source, take: _Take) -> None:
+    """Reports rows of CSV for which `take` is False, or raises ValueError or KeyError: not understood."""
+    for row in rows_of(source, source.lines()):
         try:
             known = take(row) is not False
-        except (ValueError, KeyError):
+        except (ValueError, LookupError):
             known = False
         if not known:
             source.skip(row.line, row.text)
 
 
-def rows_of(
-    source: Source, known: str = "", heading: re.Pattern[str] = _NEVER, listed: re.Pattern[str] = _NEVER
-) -> Iterator[Row]:
-    """All rows. known: lines outside of tables that tell nothing; others are not understood.
-
-    heading, listed: of a list without a ruler; cells are the named groups.
-    """
-    if is_csv(source.head()):
-        yield from _of_csv(source.lines())
-        return
-    other: list[Line] = []
-    table, begun = 0, False
-    for row in ruled_rows(source.lines(), other):
-        table = row.table
-        yield row
-    for line, text in sorted(other):
-        if heading.fullmatch(text):
-            table, begun = table + 1, True
-        elif begun and (found := listed.fullmatch(text)):
-            yield Row(line, text, found.groupdict(), table)
-        elif not re.fullmatch(known, text.strip()):
-            source.skip(line, text)
+def rows_of(source: Source, lines: Iterator[Line]) -> Iterator[Row]:
+    """All rows among lines of a source."""
+    return _of_csv(lines) if is_csv(source.head()) else ruled_rows(lines)
 
 
 def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:
     columns = [name.lower() for name in _cells(next(lines)[1])]
-    table = 0
+    table = 1
     for line, text in lines:
         cells = _cells(text)
         if [name.lower() for name in cells] == columns:
@@ -116,9 +97,9 @@ def is_ruler(text: str) -> bool:
     return bool(_RULER.fullmatch(text))
 
 
-def ruled_rows(lines: Iterable[Line], rest: list[Line]) -> Iterator[Row]:
-    """Rows of tables among lines; each ends at a blank line or at another ruler. rest: gets other lines."""
-    above: list[Line] = []
+def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
+    """Rows of tables, each until a blank line or another ruler; other lines as rows of table 0."""
+    above: list[Row] = []
     spans: list[tuple[int, int]] = []
     columns: list[str] = []
     table = 0
@@ -126,23 +107,23 @@ def ruled_rows(lines: Iterable[Line], rest: list[Line]) -> Iterator[Row]:
         text = raw.expandtabs()
         if is_ruler(text):
             spans = [found.span() for found in re.finditer(r"-+", text)] if above else []
-            columns = _names([line for _, line in above[-_HEADER_LINES:]], spans)
+            columns = _names([row.text for row in above[-_HEADER_LINES:]], spans)
             table += bool(above)
             # rows of a table whose own ruler is damaged
-            rest += [line for line in above if _NUMBERS.search(line[1])]
+            yield from (row for row in above if _NUMBERS.search(row.text))
             above = []
         elif re.fullmatch(r"\s*\(.*\)\s*", text):
             # (2 rows affected)
-            rest.append((line, raw))
+            yield Row(line, text)
         elif not text.strip(" -"):
-            rest += above
+            yield from above
             above, spans = [], []
         elif spans:
             fits = _stands_below(text, spans)
             yield Row(line, text, dict(zip(columns, _cut(text, spans), strict=True)) if fits else {}, table)
         else:
-            above.append((line, text))
-    rest += above
+            above.append(Row(line, text))
+    yield from above
 
 
 def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:

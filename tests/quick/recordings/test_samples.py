@@ -46,7 +46,7 @@ def test_monitor_tables_and_a_part_of_sysmon_in_one_file() -> None:
 
 
 def test_monitorconfig() -> None:
-    report = only("ase_monitorconfig.txt", 2)
+    report = only("ase_monitorconfig.txt", 3)
     assert report.began == datetime(2002, 10, 25, 10, 36)
     assert samples(report, "procedure cache size") == {
         "num_active": 1000, "num_active_limit": 7000, "active_percent": pytest.approx(14.29, abs=0.005),

@@ -7,10 +7,11 @@ and then the columns of the monitor table. https://github.com/goranschwarz/DbxTu
 
 from steelyard.errors import InputError
 from steelyard.recordings.cells import moment
-from steelyard.recordings.formats.ase.monitor_tables import NAMES, Counts, add_numbers, add_spinlock
+from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, add_spinlock
+from steelyard.recordings.lines import Lines, Now
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Cell, Row, TextColumns, cell, names_of_csv, rows_of, take_each
+from steelyard.recordings.tables import Cell, Row, cell, names_of_csv
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
@@ -37,40 +38,37 @@ def read(source: Source) -> list[Report]:
         raise InputError(
             f"{source.path}: a database of H2, which only Java reads", f"export its tables: {_EXPORT}"
         )
-    whole_name = source.path.name.partition(".")[0]
-    name, _, kind = whole_name.rpartition("_")
+    name, kind = _name_of(source)
     if kind == "rate":
         raise InputError(f"{source.path}: rates, which follow from the counters", f"export {name}_abs")
-    name = name if kind in ("abs", "diff") else whole_name
-    reports: dict[str, Report] = {}
-    spinlocks: Counts = {}
-    seen: set[int] = set()
-    texts = TextColumns()
+    return _TABLE(source)
 
-    def take(row: Row) -> None:
-        raw = {column.replace("_", ""): text for column, text in row.cells.items()}
-        at = moment(raw[_TIME]).replace(tzinfo=None)
-        report = reports.setdefault(raw.get("sessionstarttime", ""), Report(source.place(row.line)))
-        if (text := hash(row.text)) in seen:
-            report.notices = [("rows-again", _AGAIN)]
-            return
-        seen.add(text)
-        if kind == "diff":
-            add_spinlock(report, spinlocks, report.place, raw)
-            return
-        began = report.began = report.began or at
-        at_s = (at - began).total_seconds()
-        report.seconds = max(at_s, report.seconds or 0) or None
-        cells = {column: cell(text) for column, text in raw.items()}
-        values = {column: value for column, value in cells.items() if column not in _OWN}
-        texts.add(row, {f"{name} {column}": value for column, value in values.items()})
-        add_numbers(report, at_s, _entity(name, cells, values), values)
 
-    take_each(source, rows_of(source), take)
-    found = list(reports.values())
-    for report in found[:1]:
-        texts.close(source, report)
-    return found
+def _name_of(source: Source) -> tuple[str, str]:
+    """Name of a counter model, and kind of its table."""
+    whole = source.path.name.partition(".")[0]
+    name, _, kind = whole.rpartition("_")
+    return (name, kind) if kind in ("abs", "diff", "rate") else (whole, "")
+
+
+def _row(now: Now, row: Row) -> None:
+    raw = {column.replace("_", ""): text for column, text in row.cells.items()}
+    at, report = moment(raw[_TIME]).replace(tzinfo=None), now.report
+    if row.text in now.seen:
+        report.notices = [("rows-again", _AGAIN)]
+        return
+    now.seen.add(row.text)
+    name, kind = _name_of(now.source)
+    if kind == "diff":
+        add_spinlock(now, 0, raw)
+        return
+    began = report.began = report.began or at
+    at_s = (at - began).total_seconds()
+    report.seconds = max(at_s, report.seconds or 0) or None
+    cells = {column: cell(text) for column, text in raw.items()}
+    values = {column: value for column, value in cells.items() if column not in _OWN}
+    now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})
+    add_numbers(report, at_s, _entity(name, cells, values), values)
 
 
 def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:
@@ -78,3 +76,6 @@ def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:
     words = named or [value for value in values.values() if isinstance(value, str)]
     shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in words)
     return " ".join([name, *shown])[:200]
+
+
+_TABLE = Lines((), lambda now: None, table=_row, run="sessionstarttime")

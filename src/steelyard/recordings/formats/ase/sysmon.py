@@ -65,9 +65,7 @@ def _header(now: Now, found: Found) -> None:
     elif name in ("Sampling Started at", "Statistics Cleared at"):
         # 12.5 gives the day by itself
         day = report.facts.get("Run Date", "") if name.startswith("Stat") else ""
-        if (began := moment_in(f"{day} {value}", *_TIMES)) is None:
-            raise ValueError(value)
-        report.began = began
+        report.began = moment_in(f"{day} {value}", *_TIMES)
     report.facts[name] = value
 
 
@@ -143,7 +141,7 @@ def _row(now: Now, found: Found) -> bool | None:
 def _title(now: Now, found: Found) -> bool | None:
     """A line without numbers whose rows follow."""
     indent, body, below = len(found[1]), found[2], now.below.lstrip()
-    if call := re.match(_CALL, now.words["title"]):
+    if call := re.match(_CALL, now.source.title):
         _interval(now, call)
     deeper = len(now.below) - len(below) > indent or below.startswith("ThreadPool :")
     if not deeper and not body.endswith((":", "during sample")):

@@ -9,26 +9,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
-from typing import Any
 
 from steelyard.recordings.cells import exact, number, slug
 from steelyard.recordings.clocks import moment_in
+from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
-from steelyard.recordings.tables import Cells, Row, ruled_rows, take_each
+from steelyard.recordings.tables import Cells
 
 TITLE = "Oracle AWR and Statspack, text and HTML"
 
-_ANCHORS = re.compile(
-    r"^WORKLOAD REPOSITORY report for|STATSPACK [Ss]tatistics [Rr]eport for|STATSPACK [Rr]eport for"
-    r"|Latch Sleep [Bb]reakdown|AWR Report for DB|^AWR \d",
-    re.MULTILINE,
-)
-_BEGINS = re.compile(r"^(WORKLOAD REPOSITORY report for|STATSPACK .*[Rr]eport for)")
-_SNAP = re.compile(r"\s*(Begin|End) Snap:\s+(\d+)\s+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d)")
-_ELAPSED = re.compile(r"\s*Elapsed:\s+([\d,.]+) \(mins\)")
-_SERVER = re.compile(r"\bDB/Inst: *(\S+)")
-_KNOWN = re.compile(r"\s*(->|~~)|[ |]*(Elapsed:|DB Time:|Snap Id)|[^|]* DB/Inst: [^|]*$")
+_BEGINS = "WORKLOAD REPOSITORY report for|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
+_TITLES = r"Latch Sleep [Bb]reakdown|AWR Report for DB|AWR \d"
 # of rates: rounded, and of a time that is rounded to seconds
 _SLACK = 0.01
 _BREAK = re.compile(r"</?(?:tr|table|h\d|p|br|title|body)\b[^>]*>", re.IGNORECASE)
@@ -40,21 +32,15 @@ _BREAKDOWN = {"get_requests": "gets", "misses": "misses", "sleeps": "sleeps", "s
 _FIRST = ("Latch Name", "Mutex Type", "Statistic")
 
 
-def sniff(head: str) -> bool:
-    """Whether a report or its latch tables begin."""
-    return bool(_ANCHORS.search(head))
+# a report or its latch tables
+sniff = has(f"^(?:{_BEGINS}|AWR \\d)|STATSPACK .*[Rr]eport for|Latch Sleep [Bb]reakdown|AWR Report for DB")
 
 
 def read(source: Source) -> list[Report]:
     """One report per AWR or Statspack report."""
     if re.search(r"<html|<table", source.head(), re.IGNORECASE):
-        return [_report(source, list(_of_html(source.text(), source.first)), ruled=False)]
-    parts: list[list[Line]] = [[]]
-    for line in source.lines():
-        if _BEGINS.match(line[1]) and parts[-1]:
-            parts.append([])
-        parts[-1].append(line)
-    return [_report(source, lines) for lines in parts if lines]
+        return _LINES(source, _of_html(source.text(), source.first))
+    return _LINES(source)
 
 
 def _of_html(text: str, line: int) -> Iterator[Line]:
@@ -66,55 +52,41 @@ def _of_html(text: str, line: int) -> Iterator[Line]:
         line += part.count("\n")
 
 
-def _report(source: Source, lines: list[Line], ruled: bool = True) -> Report:
-    report = Report(source.place(lines[0][0] if ruled else source.first))
-    latches: dict[str, dict[str, Any]] = {}
-    lines = [line for line in lines if not _header(report, line[1])]
-    other: list[Line] = []
-    rows = list(ruled_rows(lines, other)) if ruled else []
-    piped = list(_piped(sorted(other) if ruled else lines, source))
-    if report.began is None:
-        report.notice("interval-unknown", "the report gives no Begin Snap: its time is not known")
-    take_each(source, [*rows, *piped], lambda row: _take(report, latches, row.cells))
-    for name, counts in latches.items():
-        report.row("latches", latch=name, **counts)
-    return report
+def _server(now: Now, found: Found) -> None:
+    now.report.server = found[1]
 
 
-def _header(report: Report, text: str) -> bool:
-    """Whether a line is of no table."""
-    if server := _SERVER.search(text):
-        report.server = server[1]
-    if (snap := _SNAP.match(text.replace("|", " "))) and (at := moment_in(snap[3], "%d-%b-%y %H:%M:%S")):
-        if snap[1] == "Begin":
-            report.began = at
-        elif report.began:
-            report.seconds = (at - report.began).total_seconds()
-        return True
-    if (found := _ELAPSED.match(text)) and not report.seconds:
-        report.seconds = 60 * (number(found[1], decimal_comma=True) or 0) or None
-    return bool(_KNOWN.match(text)) or ("|" not in text and sniff(text))
+def _snap(now: Now, found: Found) -> None:
+    at, report = moment_in(found[2], "%d-%b-%y %H:%M:%S"), now.report
+    if found[1] == "Begin":
+        report.began = at
+    elif report.began:
+        report.seconds = (at - report.began).total_seconds()
 
 
-def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Cells) -> bool:
+def _elapsed(now: Now, found: Found) -> None:
+    now.report.seconds = now.report.seconds or 60 * exact(found[1], decimal_comma=True) or None
+
+
+def _row(now: Now, cells: Cells) -> bool | None:
     """Adds one row of a table that is known by its columns. Raises ValueError, KeyError."""
+    report = now.report
     # Statspack heads one of its tables otherwise
-    name = (cells.get("latch_name") or cells.get("latch") or "").strip()
+    name = cells.get("latch_name") or cells.get("latch")
     if name and "where" in cells:
         report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
+    elif name and "misses" in cells:
+        counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
+        now.latch(name).update({to: int(count) for to, count in counts.items() if count is not None})
     elif name:
-        gets = number(cells["get_requests"])
-        known = latches.setdefault(name, {})
-        if "misses" in cells:
-            counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
-            known |= {to: int(count) for to, count in counts.items() if count is not None}
-            return True
+        gets, waited = number(cells["get_requests"]), number(cells["wait_time_s"])
+        counts = now.latch(name)
         if gets is not None:
-            known.setdefault("gets", int(gets))
+            counts.setdefault("gets", int(gets))
         for column in ("nowait_requests", "pct_nowait_miss"):
             report.sample(0, f"latch {name}", column, number(cells.get(column, "")))
-        if waited := number(cells["wait_time_s"]):
-            known.setdefault("wait_ns", round(waited * 1e9))
+        if waited:
+            counts.setdefault("wait_ns", round(waited * 1e9))
     elif "mutex_type" in cells:
         entity = f"mutex {cells['mutex_type']} at {cells['location']}"
         report.sample(0, entity, "sleeps", exact(cells["sleeps"]))
@@ -126,7 +98,7 @@ def _take(report: Report, latches: dict[str, dict[str, Any]], cells: Cells) -> b
     else:
         # the rest of a cell that was too long
         return bool(cells) and not any(list(cells.values())[:-1])
-    return True
+    return None
 
 
 def _statistic(report: Report, name: str, total: int, per_s: float | None) -> None:
@@ -141,16 +113,34 @@ def _statistic(report: Report, name: str, total: int, per_s: float | None) -> No
         report.figure("cpu_used_percent_of_one_cpu", total / report.seconds, "%", "lower")
 
 
-def _piped(lines: list[Line], source: Source) -> Iterator[Row]:
-    """Rows of tables with `|` between the cells; other lines are not understood."""
-    columns: list[str] = []
-    for line, text in lines:
-        cells = [cell.strip() for cell in text.strip().removeprefix("|").removesuffix("|").split("|")]
-        first = cells[0].rpartition(": ")[2].strip()
-        if first in _FIRST and len(cells) > 1:
-            columns = [slug(cell) for cell in [first, *cells[1:]]]
-        elif len(cells) > 1 and len(cells) == len(columns):
-            yield Row(line, text, dict(zip(columns, cells, strict=True)))
-        else:
-            columns = columns if len(cells) > 1 else []
-            source.skip(line, text)
+def _piped(now: Now, found: Found) -> bool | None:
+    """A row of a table with `|` between the cells."""
+    cells = [cell.strip() for cell in found[0].strip().removeprefix("|").removesuffix("|").split("|")]
+    first, columns = cells[0].rpartition(": ")[2].strip(), now.words["columns"].split("|")
+    if len(cells) == 1:
+        now.words["columns"] = ""
+    elif first in _FIRST:
+        now.words["columns"] = "|".join(map(slug, [first, *cells[1:]]))
+        return None
+    elif len(cells) == len(columns):
+        return _row(now, dict(zip(columns, cells, strict=True)))
+    return False
+
+
+def _close(now: Now) -> None:
+    if now.report.began is None:
+        now.report.notice("interval-unknown", "the report gives no Begin Snap: its time is not known")
+
+
+_LINES = Lines(
+    (
+        rule(r"[\s|]*(Begin|End) Snap:[\s|]+\d+[\s|]+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d).*", _snap),
+        rule(r"[^|]* DB/Inst: *(\S+)[^|]*", _server),
+        rule(f"(?:{_BEGINS}).*", lambda now, found: None, once="report"),
+        rule(r"\s*Elapsed:\s+([\d,.]+) \(mins\).*", _elapsed),
+        known(rf"\s*(?:->|~~|Load Profile$)|[ |]*(?:Elapsed:|DB Time:|Snap Id)|[^|]*(?:{_TITLES})[^|]*$"),
+        rule(".*", _piped),
+    ),
+    _close,
+    table=lambda now, row: _row(now, row.cells),
+)

@@ -9,7 +9,7 @@ from steelyard.recordings.cells import exact, whole
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Row, rows_of, take_each
+from steelyard.recordings.tables import Row, take_each
 
 TITLE = "a table of CSV with the columns clients and per_s"
 
@@ -34,7 +34,7 @@ def read(source: Source) -> list[Report]:
         found.append((clients, report))
         return None
 
-    take_each(source, rows_of(source), take)
+    take_each(source, take)
     if not found:
         raise InputError(f"{source.path}: no rows")
     return [report for _, report in sorted(found, key=lambda one: one[0])]
