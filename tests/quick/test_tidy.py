@@ -132,7 +132,8 @@ ROOMS = {
         cells clocks limits published samples schedule
         source
         report
-        columns events lines tables
+        columns events tables
+        lines
         formats
         filing merge notices registry
         runs table_files tables_of_run

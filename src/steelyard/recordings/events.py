@@ -6,7 +6,7 @@ Histograms are HdrHistogram, V2 encoding, three significant digits (http://hdrhi
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -19,7 +19,6 @@ import duckdb
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, is_cut_off, is_packed, several_runs
 
-Relation = Callable[[Path], str]
 _CLIENTS_MAX = 100_000
 _COOKIE = 0x1C849303 | 0x10
 _LOWEST_NS, _HIGHEST_NS, _DIGITS = 1, 3_600_000_000_000, 3
@@ -31,31 +30,35 @@ _DONE, _FAILED = (f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for 
 _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
 
 
-def lines_of(path: Path, delimiter: str, columns: Mapping[str, str], header: bool, quote: str = "") -> str:
+def _lines_of(path: Path, columns: Mapping[str, str], delimiter: str) -> str:
     """A table function of DuckDB that reads a text file; lines that do not fit go to its rejects."""
     names = ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items())
     packed = is_packed(path)
     file = str(path).replace("'", "''")
+    quote = '"' if delimiter == "," else ""
     return (
-        f"read_csv('{file}', delim = '{delimiter}', header = {header}, auto_detect = false,"
+        f"read_csv('{file}', delim = '{delimiter}', header = {bool(quote)}, auto_detect = false,"
         f" quote = '{quote}', escape = '{quote}', null_padding = {not quote}, store_rejects = true,"
         " rejects_limit = 1000,"
         f" compression = '{packed}', columns = {{{names}}})"
     )
 
 
-def reduced(source: Source, report: Report, relation: Relation, query: str) -> None:
-    """Fills a report with the work of a file.
+def reduced(
+    source: Source, report: Report, columns: Mapping[str, str], query: str, delimiter: str = ","
+) -> None:
+    """Fills a report with the work of a file: CSV with a heading, or columns without one and blanks between.
 
-    relation: table function for a path. query: selects from `raw`, which is the relation: end_us (of the
-    epoch), us (latency), client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
+    columns: types by name. query: selects from `raw`, which is the file: end_us (of the epoch), us (latency),
+    client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
     Raises InputError for what DuckDB cannot read.
     """
     with readable(source) as path, source.deadline.query(source.path) as connection:
         connection.execute("set preserve_insertion_order = false")
         # by second and by client apart: together they would make a group of nearly every row
         connection.execute(
-            f"create temp table counted as with raw as (from {relation(path)}), events as ({query}), cut"
+            f"create temp table counted as with raw as (from {_lines_of(path, columns, delimiter)}),"
+            f" events as ({query}), cut"
             " as (select end_us // 1000000 as second, client, state, us, end_us,"
             f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
             " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
@@ -81,10 +84,10 @@ def readable(source: Source) -> Generator[Path]:
         yield Path(copy.name)
 
 
-def asked(source: Source, relation: Relation, query: str) -> list[tuple[Any, ...]]:
-    """The rows that a query selects from `raw`, which is the relation. Raises InputError."""
+def asked(source: Source, columns: Mapping[str, str], query: str) -> list[tuple[Any, ...]]:
+    """The rows that a query selects from `raw`: columns with blanks between. Raises InputError."""
     with readable(source) as path, source.deadline.query(source.path) as connection:
-        return connection.execute(f"with raw as (from {relation(path)}) {query}").fetchall()
+        return connection.execute(f"with raw as (from {_lines_of(path, columns, ' ')}) {query}").fetchall()
 
 
 def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnection) -> None:

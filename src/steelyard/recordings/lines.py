@@ -171,6 +171,13 @@ def word(pattern: str) -> Rule:
     return rule(pattern, lambda now, found: now.words.update(found.groupdict("")))
 
 
+def by_second(now: Now, start: int = 0) -> tuple[tuple[int, int, int], ...]:
+    """Number of the second since a start, done, failed: of `done` and `failed` at their seconds."""
+    n = now.numbers
+    seconds = sorted({key[1] for key in n if isinstance(key, tuple) and key[0] in ("done", "failed")})
+    return tuple((int(s) - start, int(n["done", s]), int(n["failed", s])) for s in seconds)
+
+
 def worked(now: Now) -> None:
     """Work from `done`, `failed` and `seconds`; without a count the mean of the rates of progress."""
     report, numbers = now.report, now.numbers

@@ -11,7 +11,6 @@ from steelyard.errors import InputError
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
 
-_DAY_S = 86_400
 _ROWS_MAX = 1_000_000
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
 # a mean is rounded, and its clients begin and end at their own times
@@ -193,14 +192,6 @@ class Report:
                     if n in rows[0] and n in rows[-1]
                 }
             self.row(table, **row)
-
-    def begin_earlier(self, interval_s: float) -> None:
-        """For readings that stand for the interval before them: it begins so long before the first one."""
-        # a longer interval is damage, and before the year 1 there is no time
-        if self.began is not None and self.began.year > 1 and 0 < interval_s <= _DAY_S:
-            self.began -= timedelta(seconds=interval_s)
-            self.seconds = (self.seconds or 0.0) + interval_s
-            self.samples.later(interval_s)
 
     def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
         """Adds a reading; none where the value is None or no number."""

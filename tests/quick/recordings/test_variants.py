@@ -329,7 +329,7 @@ def test_vmstat_that_is_started_again_counts_since_the_boot_again(
     assert len(shares) == kept and shares.count(1) == (rows > 20)
 
 
-CSV = ["drivers/jmeter", "drivers/benchbase_raw", "drivers/k6", "drivers/pgbench_log"]
+CSV = ["drivers/jmeter", "drivers/benchbase_raw", "drivers/pgbench_log"]
 
 
 @pytest.mark.parametrize("name", CSV)
@@ -339,6 +339,14 @@ def test_a_log_of_two_runs_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="another run begins in this file") as refused:
         read(tmp_path, "log.txt", text.rstrip("\n") + "\n" + text)
     assert refused.value.hint == "give each run a file of its own"
+
+
+def test_a_log_of_two_runs_of_k6_is_two_reports(tmp_path: Path) -> None:
+    """A metric is declared once in a run."""
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == "drivers/k6")
+    first, second = read(tmp_path, "log.txt", text + text.replace('"value":4', '"value":8'))
+    assert (first.clients, second.clients) == (4, 8)
+    assert first.work is not None and first.work == second.work
 
 
 def test_a_pause_between_aggregated_intervals_is_no_time_of_work(tmp_path: Path) -> None:

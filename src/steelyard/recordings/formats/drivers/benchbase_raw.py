@@ -2,7 +2,7 @@
 
 import re
 
-from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.events import reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -31,5 +31,5 @@ sniff = has(rf"\A{re.escape(_HEADING)}")
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
     report = Report(source.place(source.first))
-    reduced(source, report, lambda path: lines_of(path, ",", _COLUMNS, header=True, quote='"'), _EVENTS)
+    reduced(source, report, _COLUMNS, _EVENTS)
     return [report]

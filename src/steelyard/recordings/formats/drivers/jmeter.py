@@ -1,6 +1,6 @@
 """JMeter's JTL as CSV: a row per sample. Its columns are configurable, and are read by name."""
 
-from steelyard.recordings.events import lines_of, reduced
+from steelyard.recordings.events import reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -35,5 +35,5 @@ def read(source: Source) -> list[Report]:
                 when {of_parts} then 'sum' when {good} then 'done' else 'failed' end as state
         from raw
     """
-    reduced(source, report, lambda path: lines_of(path, ",", columns, header=True, quote='"'), events)
+    reduced(source, report, columns, events)
     return [report]

@@ -6,11 +6,11 @@ the file does not tell: it is read only where a schedule says which, `seventh = 
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
+from steelyard.errors import InputError
 from steelyard.recordings.cells import exact
-from steelyard.recordings.events import asked, lines_of, reduced
-from steelyard.recordings.lines import Found, Lines, Now, Rule
+from steelyard.recordings.events import asked, reduced
+from steelyard.recordings.lines import Found, Lines, Now, Rule, by_second
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
 
@@ -32,7 +32,7 @@ _EVENTS = """
         6 + (c7 is not null)::int + (c8 is not null)::int as columns from raw)
 """
 _SEVENTH = """
-    select avg(lag), max(lag) from (select try_cast(c7 as bigint) as lag from raw
+    select avg(lag), avg(lag) / 1e3, max(lag) / 1e3 from (select try_cast(c7 as bigint) as lag from raw
         where try_cast(took as bigint) is not null)
 """
 # the line, about, from which the first transactions of the clients come again
@@ -44,9 +44,10 @@ _AGAIN = """
 # sums of squares, which are not used, may be larger than a float represents; then with a rate limit, with one
 # of the latency too, and from version 15 on
 _INTERVAL = re.compile(
-    r"\s*(?P<at>\d{10}) (?P<done>\d+) (?P<latency>\d+) \d+ (?P<latency_min_us>\d+) (?P<latency_max_us>\d+)"
-    r"(?: (?P<lag>\d+) \d+ (?P<lag_min_us>\d+) (?P<lag_max_us>\d+)(?: (?P<skipped>\d+)"
-    r"(?: (?P<retried>\d+) (?P<retries>\d+) (?P<serialization>\d+) (?P<deadlock>\d+))?)?)?\s*"
+    r"\s*(?P<at>\d{10}) (?P<transactions>\d+) (?P<latency>\d+) \d+ (?P<latency_min_us>\d+)"
+    r" (?P<latency_max_us>\d+)(?: (?P<lag>\d+) \d+ (?P<lag_min_us>\d+) (?P<lag_max_us>\d+)"
+    r"(?: (?P<skipped>\d+)(?: (?P<retried>\d+) (?P<retries>\d+)"
+    r" (?P<serialization>\d+) (?P<deadlock>\d+))?)?)?\s*"
 )
 _SECONDS_MAX = 1_000_000
 
@@ -68,16 +69,12 @@ def read(source: Source) -> list[Report]:
         return _INTERVALS(source)
     report = Report(source.place(source.first))
     columns = len(first.split())
-    for line, *_ in asked(source, _relation, _AGAIN):
+    for line, *_ in asked(source, _COLUMNS, _AGAIN):
         raise several_runs(source, line)
-    reduced(source, report, _relation, _EVENTS.format(columns=columns))
+    reduced(source, report, _COLUMNS, _EVENTS.format(columns=columns), " ")
     if columns > 6:
         _seventh(source, report)
     return [report]
-
-
-def _relation(path: Path) -> str:
-    return lines_of(path, " ", _COLUMNS, header=False)
 
 
 def _seventh(source: Source, report: Report) -> None:
@@ -90,12 +87,12 @@ def _seventh(source: Source, report: Report) -> None:
         )
         report.notice("column-not-read", text)
         return
-    ((mean, largest),) = asked(source, _relation, _SEVENTH)
+    ((retries, lag_ms, most_ms),) = asked(source, _COLUMNS, _SEVENTH)
     if said == "retries":
-        report.figure("retries_per_transaction", mean, "", "lower", "work")
-    elif mean is not None and largest is not None:
-        report.figure("lag_mean", mean / 1e3, "ms", "lower", "work")
-        report.figure("lag_max", largest / 1e3, "ms", "lower", "max")
+        report.figure("retries_per_transaction", retries, "", "lower", "work")
+    else:
+        report.figure("lag_mean", lag_ms, "ms", "lower", "work")
+        report.figure("lag_max", most_ms, "ms", "lower", "max")
 
 
 def _interval(now: Now, found: Found) -> bool | None:
@@ -104,26 +101,26 @@ def _interval(now: Now, found: Found) -> bool | None:
     n = now.numbers
     if len(cells) != n.setdefault("width", len(cells)):
         return False
-    second, done = cells.pop("at"), cells.pop("done")
+    if len(n) > 2 * _SECONDS_MAX:
+        raise InputError(f"{now.report.place}: more than {_SECONDS_MAX:,} intervals", "split the file")
+    second, done = cells.pop("at"), cells["transactions"]
     failed = cells.pop("serialization", 0) + cells.pop("deadlock", 0)
     # later ones are later, or from another thread
-    if (distance := second - n.get("last", second)) > 0:
+    if (distance := second - n.setdefault("last", second)) > 0:
         n["step"] = min(n["step"] or distance, distance)
     n["last"] = max(second, n["last"])
     at_s = second - n.setdefault("start", second)
+    n["done", at_s] += done
+    n["failed", at_s] += failed
     n["us"] += cells["latency"]
     n["skipped"] += cells.get("skipped", 0)
-    for name, value in (("done", done), ("failed", failed)):
-        n[name] += value
-        if len(n) <= 2 * _SECONDS_MAX:
-            n[name, at_s] += value
     for name in ("latency", "lag"):
         total = cells.pop(name, 0)
         if done and (total or name == "latency"):
             cells[f"{name}_mean_us"] = total / done
         else:
             cells = {column: value for column, value in cells.items() if not column.startswith(name)}
-    now.report.samples.add_row(at_s, "pgbench", {"transactions": done} | cells)
+    now.report.samples.add_row(at_s, "pgbench", cells)
     return None
 
 
@@ -133,26 +130,23 @@ def _close(now: Now) -> None:
     if "start" not in n:
         return
     report.began = datetime.fromtimestamp(n["start"], UTC)
+    each = by_second(now)
+    done = sum(count for _, count, _ in each)
     if step := n["step"]:
         span_s = float(n["last"] + step - n["start"])
-        seconds = [key[1] for key in n if isinstance(key, tuple) and key[0] == "done"]
-        whole = sum(n["done", second] for second in seconds) == n["done"]
         # pgbench writes a line for each interval, also for one without a transaction
-        report.seconds = min(span_s, step * len(seconds)) if whole else span_s
+        report.seconds = min(span_s, step * len(each))
         if report.seconds < span_s:
             text = f"intervals are missing: the file has {report.seconds:g} of {span_s:g} s"
             report.notice("intervals-missing", text)
-        each = tuple((int(s), int(n["done", s]), int(n["failed", s])) for s in seconds)
-        report.work = Work(int(n["done"]), int(n["failed"]), each if step == 1 and whole else (), detail=2)
-        if not whole:
-            text = f"more than {_SECONDS_MAX:,} intervals: counts are of the whole run, not of its seconds"
-            report.notice("seconds-not-kept", text)
+        failed = sum(count for *_, count in each)
+        report.work = Work(done, failed, each if step == 1 else (), detail=2)
     else:
         report.notice("interval-unknown", "one interval alone: its length is not in the file")
-    if n["done"]:
-        report.figure("latency_mean", n["us"] / n["done"] / 1e3, "ms", "lower", "work")
+    if done:
+        report.figure("latency_mean", n["us"] / done / 1e3, "ms", "lower", "work")
     if n["skipped"]:
-        report.notice("skipped", f"{n['skipped']:,} transactions were skipped, and are not counted")
+        report.notice("skipped", f"{n['skipped']:,.0f} transactions were skipped, and are not counted")
 
 
 _INTERVALS = Lines((Rule(_INTERVAL, _interval),), _close)

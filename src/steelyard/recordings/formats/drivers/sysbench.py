@@ -4,8 +4,7 @@ Counts of a checkpoint (--report-checkpoints) are since the one before, and are 
 since the start.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import (
@@ -21,14 +20,13 @@ from steelyard.recordings.lines import (
     word,
     worked,
 )
-from steelyard.recordings.report import Pools, Report
 
 TITLE = "sysbench: summary and intermediate results"
 
 _PROGRESS = (
     r"\[ (?P<t>\d+)s \] thds: (?P<clients>\d+) "
-    r"(?:tps: (?P<tps>N) qps: (?P<qps>N) "
-    r"\(r/w/o: (?P<reads_per_s>N)/(?P<writes_per_s>N)/(?P<others_per_s>N)\) |eps: (?P<eps>N) )"
+    r"(?:tps|eps): (?P<tps>N) (?:qps: (?P<qps>N) "
+    r"\(r/w/o: (?P<reads_per_s>N)/(?P<writes_per_s>N)/(?P<others_per_s>N)\) )?"
     r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>N)"
     r"(?: err/s: (?P<errors_per_s>N))?(?: reconn/s: (?P<reconnects_per_s>N))?\s*"
 )
@@ -50,8 +48,6 @@ _SLACK = 0.015
 
 def _progress(now: Now, found: Found) -> None:
     cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
-    if "eps" in cells:
-        cells["tps"] = cells.pop("eps")
     cells[f"p{cells.pop('percent'):g}_ms"] = cells.pop("latency")
     at_s = cells.pop("t")
     # threads that an error ended are no longer counted
@@ -68,24 +64,10 @@ def _count(now: Now, found: Found) -> None:
 
 
 def _latency(now: Now, found: Found) -> None:
-    name = f"p{found[2]}" if found[2] else f"latency_{found[1].replace('avg', 'mean')}"
-    pools: dict[str, Pools] = {"min": "min", "avg": "work", "max": "max"}
-    better = "neither" if found[1] == "min" else "lower"
-    now.report.figure(name, exact(found[3]), "ms", better, pools.get(found[1], "no"))
-
-
-def _over_checkpoints(report: Report, mean: float) -> None:
-    """One figure of each name in place of one per checkpoint."""
-    several = {
-        f.name: [other.value for other in report.figures if other.name == f.name] for f in report.figures
-    }
-    formed: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max, "work": lambda _: mean}
-    report.figures = [
-        replace(f, value=formed[f.pools](several[f.name]))
-        for f in {f.name: f for f in report.figures}.values()
-        if f.pools in formed
-    ]
-    report.notice("not-pooled", "percentiles of several checkpoints cannot be pooled: left out")
+    """One figure of each name, of several checkpoints the least or the largest."""
+    name, value = f"p{found[2]}" if found[2] else found[1], exact(found[3])
+    before = now.numbers.get(name, value)
+    now.numbers[name] = min(before, value) if name == "min" else max(before, value)
 
 
 def _close(now: Now) -> None:
@@ -94,16 +76,24 @@ def _close(now: Now) -> None:
     if "events" in n:
         n.setdefault("done", n["events"])
     done, total_ms = n.get("done"), n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
-    if total_ms and done and n["checkpoints"]:
-        _over_checkpoints(report, total_ms / done)
-        n.pop("per_s", None)
+    several = total_ms and done and n["checkpoints"]
+    report.figure("latency_min", n.get("min"), "ms", "neither", "min")
+    report.figure(
+        "latency_mean", total_ms / done if several and done else n.get("avg"), "ms", "lower", "work"
+    )
+    report.figure("latency_max", n.get("max"), "ms", "lower", "max")
+    for name in [name for name in map(str, n) if re.fullmatch(r"p\d+", name)]:
+        if several:
+            report.notice("not-pooled", "percentiles of several checkpoints cannot be pooled: left out")
+        else:
+            report.figure(name, n[name], "ms", "lower", "no")
     worked(now)
     report.seconds = report.seconds or n["until"]
     for name in _COUNTS:
         report.sample(0, "sysbench", name, n.get(name))
     if not done or not report.seconds:
         return
-    if per_s := n["per_s"]:
+    if (per_s := n["per_s"]) and not several:
         said = f"{per_s:g} per s, and {done:,.0f} in {report.seconds:g} s"
         report.foot(said, per_s * report.seconds, done, _SLACK)
     if total_ms and (mean := report.value("latency_mean")):
