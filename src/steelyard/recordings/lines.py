@@ -181,8 +181,8 @@ def by_second(now: Now, start: int = 0) -> tuple[tuple[int, int, int], ...]:
 def worked(now: Now) -> None:
     """Work from `done`, `failed` and `seconds`; without a count the mean of the rates of progress."""
     report, numbers = now.report, now.numbers
-    report.clients = int(numbers["clients"]) or None
-    report.seconds = numbers["seconds"] or None
+    report.clients = int(numbers["clients"]) or report.clients
+    report.seconds = numbers["seconds"] or report.seconds
     if "done" in numbers:
         if report.seconds:
             foots = "does-not-foot" not in dict(report.notices)

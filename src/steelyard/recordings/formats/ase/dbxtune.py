@@ -78,4 +78,4 @@ def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:
     return " ".join([name, *shown])[:200]
 
 
-_TABLE = Lines((), lambda now: None, table=_row, run="sessionstarttime")
+_TABLE = Lines((), table=_row, run="sessionstarttime")

@@ -21,7 +21,7 @@ def _time(now: Now, found: Found) -> None:
     """The time above a table."""
     at, report = moment_in(found[1] or "", "%b %d %Y %I:%M%p"), now.report
     report.began = report.began or at
-    report.seconds = (at - report.began).total_seconds()
+    report.seconds = (at - report.began).total_seconds() or None
 
 
 def _resource(now: Now, row: Row) -> bool | None:
@@ -46,10 +46,6 @@ def _resource(now: Now, row: Row) -> bool | None:
     return None
 
 
-def _close(now: Now) -> None:
-    now.report.seconds = now.report.seconds or None
-
-
 # samples at the times that the file gives
 read = Lines(
     (
@@ -59,6 +55,5 @@ read = Lines(
         ),
         known(r"\s*(?:\(\d+ rows? affected\)|\(return status = 0\))"),
     ),
-    _close,
     table=_resource,
 )

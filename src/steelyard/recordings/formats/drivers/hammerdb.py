@@ -13,7 +13,7 @@ _MINUTE_S = 60.0
 
 def _result(now: Now, found: Found) -> None:
     # before version 4 the TPM came first
-    now.report.figure("nopm", exact(found["nopm"] or found["then"]), "new orders/min", "higher")
+    now.report.figure("nopm", exact(found["nopm"] or found["then"] or ""), "new orders/min", "higher")
     now.report.figure("tpm", exact(found["tpm"]), "transactions/min", "higher")
     now.report.facts["TPM of"] = found["of"]
 

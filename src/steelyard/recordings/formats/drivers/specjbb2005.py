@@ -20,6 +20,5 @@ read = Lines(
         rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?) *", _property),
         known(r"(?:result|input|config|global)\.\S+?=|\s*Calculating results[ .]*$"),
     ),
-    lambda now: None,
     after=("bops", ".*(?:Minimum|Maximum|Difference|Calculating)"),
 )

@@ -13,49 +13,45 @@ from steelyard.recordings.lines import Found, Lines, Now, has, noted, rule
 
 TITLE = "/proc/lock_stat of Linux, versions 0.3 and 0.4"
 
-_NEW = (
-    "con-bounces", "contentions", "waittime-min", "waittime-max", "waittime-total", "waittime-avg",
-    "acq-bounces", "acquisitions", "holdtime-min", "holdtime-max", "holdtime-total", "holdtime-avg",
+_COLUMNS = (
+    "contention_bounces", "contended", "wait_min_ns", "wait_max_ns", "wait_total_ns", "wait_avg",
+    "acquisition_bounces", "acquisitions", "hold_min_ns", "hold_max_ns", "hold_total_ns", "hold_avg",
 )  # fmt: skip
-_OLD = tuple(name for name in _NEW if not name.endswith("avg"))
-# columns that are readings: their metric, and what a unit of them is
-_READINGS = {
-    "con-bounces": ("contention_bounces", 1),
-    "acq-bounces": ("acquisition_bounces", 1),
-    "waittime-min": ("wait_min_ns", 1e3),
-    "holdtime-min": ("hold_min_ns", 1e3),
-    "holdtime-total": ("hold_total_ns", 1e3),
-}
+# columns that are readings
+_READINGS = ("contention_bounces", "acquisition_bounces", "wait_min_ns", "hold_min_ns", "hold_total_ns")
 # up to the total of the waits: without it a row of a cut file says nothing
 _LEAST = 5
 
 
 def _heading(now: Now, found: Found) -> None:
-    now.words["names"] = "new" if found[0].endswith("0.4") or "waittime-avg" in found[0] else "old"
+    new = found[0].endswith("0.4") or "waittime-avg" in found[0]
+    now.words["columns"] = " ".join(name for name in _COLUMNS if new or not name.endswith("avg"))
 
 
 def _lock(now: Now, found: Found) -> bool | None:
-    names, cells = _OLD if now.words["names"] == "old" else _NEW, found[2].split()
-    now.numbers |= {"rulers": 0, "class": now.numbers["class"] + 1}
-    if len(cells) != len(names) and not (found[3] and _LEAST <= len(cells) < len(names)):
+    columns, cells, name = now.words["columns"].split() or _COLUMNS, found[2].split(), found[1]
+    now.numbers["rulers"] = 0
+    if len(cells) != len(columns) and not (found[3] and _LEAST <= len(cells) < len(columns)):
         return False
-    values = {column: exact(cell) for column, cell in zip(names, cells, strict=False)}
-    name, capture = found[1], now.numbers[f"captures of {found[1]}"]
-    now.numbers[f"captures of {name}"] = capture + 1
-    for column, (metric, times) in _READINGS.items():
-        now.report.sample(capture, name, metric, values[column] * times if column in values else None)
+    values = {
+        c: exact(cell) * (1e3 if c.endswith("_ns") else 1) for c, cell in zip(columns, cells, strict=False)
+    }
+    captures = f"captures of {name}"
+    for metric in _READINGS:
+        now.report.sample(now.numbers[captures], name, metric, values.get(metric))
+    now.numbers[captures] += 1
     more: dict[str, Any] = {}
     if "acquisitions" in values:
         more["acquisitions"] = int(values["acquisitions"])
-    if "holdtime-total" in values and values["acquisitions"]:
-        more["hold_mean_ns"] = 1e3 * values["holdtime-total"] / values["acquisitions"]
-        more["hold_max_ns"] = 1e3 * values["holdtime-max"]
+    if "hold_total_ns" in values and values["acquisitions"]:
+        more["hold_mean_ns"] = values["hold_total_ns"] / values["acquisitions"]
+        more["hold_max_ns"] = values["hold_max_ns"]
     now.report.lock(
         name,
         {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""),
-        contended=int(values["contentions"]),
-        wait_total_ns=round(1e3 * values["waittime-total"]),
-        wait_max_ns=round(1e3 * values["waittime-max"]),
+        contended=int(values["contended"]),
+        wait_total_ns=round(values["wait_total_ns"]),
+        wait_max_ns=round(values["wait_max_ns"]),
         **more,
     )
     return None
@@ -63,16 +59,16 @@ def _lock(now: Now, found: Found) -> bool | None:
 
 def _ruler(now: Now, found: Found) -> None:
     now.numbers["rulers"] += 1
+    now.seen.clear()
 
 
 def _site(now: Now, found: Found) -> bool | None:
     # the kernel keeps no times of a call site, and has each site once below a ruler
-    n, rulers = now.numbers, now.numbers["rulers"]
-    site = f"{n['class']} {found[3]}", rulers
-    if rulers not in (1, 2) or site in n:
-        n["rulers"] = 3
+    rulers = now.numbers["rulers"]
+    if rulers not in (1, 2) or found[3] in now.seen:
+        now.numbers["rulers"] = 3
         return False
-    n[site] = 1
+    now.seen.add(found[3])
     metric = "contentions" if rulers == 1 else "waited_for"
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))
     return None

@@ -5,13 +5,10 @@ be wrapped: a row that ends early is read together with the next line.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
 from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, noted, numbers, rule
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Line, Source
 
 TITLE = "lockmeter's lockstat (Linux 2.4, 2.6)"
 
@@ -35,27 +32,6 @@ _READS = re.compile(
 _TYPES = {"SPINLOCKS": "spinlock", "RWLOCK READS": "rwlock:R", "RWLOCK WRITES": "rwlock:W"}
 
 
-def _joined(lines: Iterator[Line]) -> Iterator[Line]:
-    """Lines; a row that ends early together with the next line."""
-    begun: Line | None = None
-    for number, text in lines:
-        if begun:
-            whole = f"{begun[1]}\n{text}"
-            if _is_row(whole):
-                text, begun = whole, None
-        if begun:
-            yield begun
-        begun = (number, text) if re.match(r"\s*[\d.]+ ?%", text) and not _is_row(text) else None
-        if not begun:
-            yield number, text
-    if begun:
-        yield begun
-
-
-def _is_row(text: str) -> bool:
-    return bool(_ROW.fullmatch(text) or _READS.fullmatch(text))
-
-
 def _section(now: Now, found: Found) -> None:
     now.words = Words(section=found["section"])
 
@@ -67,6 +43,19 @@ def _heading(now: Now, found: Found) -> None:
 def _continue(now: Now, found: Found) -> None:
     row = now.report.rows["locks"][-1]
     row["call_site" if row["call_site"] else "lock"] += found[1]
+
+
+def _wrapped(now: Now, found: Found) -> bool | None:
+    """A row that ends early, together with the next line."""
+    whole = f"{found[0]}\n{now.below}"
+    if (row := _ROW.fullmatch(whole) or _READS.fullmatch(whole)) is None:
+        return False
+    now.words["rest"] = now.below
+    return _lock(now, row)
+
+
+def _rest(now: Now, found: Found) -> bool:
+    return now.words.pop("rest", "") == found[0]
 
 
 def _lock(now: Now, row: Found) -> bool | None:
@@ -96,20 +85,17 @@ def _lock(now: Now, row: Found) -> bool | None:
 
 
 sniff = has(r"^[>\s]*SPINLOCKS\s+HOLD\s+WAIT")
-_LINES = Lines(
+read = Lines(
     (
+        rule(".*", _rest),
         rule(r"\s*(?P<section>SPINLOCKS|RWLOCK READS|RWLOCK WRITES)\b.*", _section, once="{section}"),
         rule(r"(.*TOTAL.*\b)NAME\s*", _heading),
         noted(r".*(?i:overflowed|may be in error).*", "lockmeter warns: {}"),
         rule(r"\s*(\+0x\S*)\s*", _continue),
         Rule(_ROW, _lock),
         Rule(_READS, _lock),
+        rule(r"\s*[\d.]+ ?%.*", _wrapped),
         numbers(r".*Delta Time: (?P<seconds>N) sec.*", once="delta"),
         known(r"\s*(?:UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)"),
     )
 )
-
-
-def read(source: Source) -> list[Report]:
-    """One report: its locks."""
-    return _LINES(source, _joined(source.lines()))

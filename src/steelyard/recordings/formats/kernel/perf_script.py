@@ -1,9 +1,6 @@
 """`perf script`: each sample with its stack, folded. Of several events the first is the profile."""
 
-import itertools
-import re
-
-from steelyard.recordings.lines import Found, Lines, Now, Words, known, rule
+from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rule
 
 TITLE = "perf script"
 
@@ -14,10 +11,8 @@ _STACKS_MAX = 200_000
 _PAUSE_S = 10.0
 
 
-def sniff(head: str) -> bool:
-    """Whether a sample is followed by a frame."""
-    lines = itertools.pairwise(head.split("\n"))
-    return any(re.fullmatch(_EVENT, a) and re.fullmatch(_FRAME, b) for a, b in lines)
+# a sample is followed by a frame
+sniff = has(rf"^{_EVENT}\n{_FRAME}$")
 
 
 def _end(now: Now) -> None:

@@ -37,6 +37,5 @@ read = Lines(
         rule(_SECTION, _section, once="{event}"),
         word(r"\s*Count\s+indv\s+cuml\s+rcnt\s+(?P<unit>\S+)?\s*Lock\s+Caller\s*"),
         rule(r"\s*(\d+)\s+N%\s+N%\s+\d+\.\d+\s+(?:(\d+)\s+)?(?!\d+\s)(\S.*?)\s+(\S+)\s*", _row),
-    ),
-    lambda now: None,
+    )
 )
