@@ -5,7 +5,7 @@ names the columns.
 import csv
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,9 +35,6 @@ class Row(NamedTuple):
     table: int = 0
 
 
-_Take = Callable[[Row], object]
-
-
 def is_csv(head: str) -> bool:
     """Whether the first line has several cells, is no query behind a prompt, and no table has a ruler."""
     first, *others = head.split("\n")
@@ -55,17 +52,6 @@ def cell(text: str) -> Cell:
         return number(text)
     except ValueError:
         return text
-
-
-def take_each(source: Source, take: _Take) -> None:
-    """Reports rows of CSV for which `take` is False, or raises ValueError or KeyError: not understood."""
-    for row in rows_of(source, source.lines()):
-        try:
-            known = take(row) is not False
-        except (ValueError, LookupError):
-            known = False
-        if not known:
-            source.skip(row.line, row.text)
 
 
 def rows_of(source: Source, lines: Iterator[Line]) -> Iterator[Row]:

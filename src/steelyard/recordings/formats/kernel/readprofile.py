@@ -3,8 +3,6 @@
 import re
 
 from steelyard.recordings.lines import Found, Lines, Now, rule
-from steelyard.recordings.report import Report
-from steelyard.recordings.source import Source
 
 TITLE = "readprofile and kernprof (Linux)"
 
@@ -21,31 +19,31 @@ def sniff(head: str) -> bool:
 
 
 def _count(now: Now, found: Found) -> None:
-    name = found["name"]
-    now.numbers[name] += int(found["count"])
+    n, name = now.numbers, found["name"]
+    # kernprof begins with its total, readprofile ends with it
+    n["capture"] += name == "TOTAL_SAMPLES"
+    n[name, n["capture"]] += int(found["count"])
+    n["capture"] += name == "total"
 
 
-_LINES = Lines(
+def _close(now: Now) -> None:
+    """Ticks between the first and the last capture where there are several."""
+    n, report = now.numbers, now.report
+    keys = [key for key in n if isinstance(key, tuple)]
+    captures = sorted({at for _, at in keys})
+    for at in captures:
+        # functions without ticks are not printed
+        report.ticks({name: int(n[name, at]) for name, _ in keys})
+    if len(captures) > 1:
+        report.differences("profile", ("role", "stack"), ("samples",), "the kernel's profile")
+
+
+read = Lines(
     (
-        rule(r"\s*(?P<count>\d+) +(?P<name>total) +\d+\.\d+\s*", _count, once="total"),
+        rule(r"\s*(?P<count>\d+) +(?P<name>total) +\d+\.\d+\s*", _count),
         rule(_TICKS, _count),
-        rule(r"\s*(?P<name>TOTAL_SAMPLES) +(?P<count>\d+)\s*", _count, once="samples"),
+        rule(r"\s*(?P<name>TOTAL_SAMPLES) +(?P<count>\d+)\s*", _count),
         rule(_KERNPROF, _count),
     ),
-    lambda now: now.report.ticks({str(name): int(count) for name, count in now.numbers.items()}),
-    after=("total", r"\s*\d+ "),
+    _close,
 )
-
-
-def read(source: Source) -> list[Report]:
-    """One report: ticks, between the first and the last capture where there are several."""
-    first, *later = (report for report in _LINES(source) if report.rows)
-    captures = [{row["stack"]: row["samples"] for row in one.rows["profile"]} for one in (first, *later)]
-    if later:
-        first.rows.clear()
-        for capture in captures:
-            # functions without ticks are not printed
-            for stack in dict.fromkeys(name for one in captures for name in one):
-                first.stack(stack, capture.get(stack, 0))
-        first.differences("profile", "the kernel's profile")
-    return [first]

@@ -6,10 +6,10 @@ load point gets the same length.
 
 from steelyard.errors import InputError
 from steelyard.recordings.cells import exact, whole
-from steelyard.recordings.lines import has
+from steelyard.recordings.lines import Lines, Now, has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Row, take_each
+from steelyard.recordings.tables import Row
 
 TITLE = "a table of CSV with the columns clients and per_s"
 
@@ -21,20 +21,19 @@ sniff = has(*(rf'\A(?:.*,)?"? ?{name} ?"?(?:,|\s*$)' for name in ("clients", "pe
 
 
 def read(source: Source) -> list[Report]:
-    """A report per row, in order of clients. Raises InputError where the table has no row."""
-    found: list[tuple[int, Report]] = []
+    """A report per row. Raises InputError where the table has no row."""
+    found: list[Report] = []
 
-    def take(row: Row) -> bool | None:
+    def take(now: Now, row: Row) -> bool | None:
         clients, per_s = whole(row.cells["clients"]), exact(row.cells["per_s"])
         if clients < 1 or not per_s >= _SLOWEST_PER_S:
             return False
-        report = Report(source.place(row.line), clients=clients, seconds=_LENGTH_S)
-        report.work = Work(round(per_s * _LENGTH_S))
-        report.notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
-        found.append((clients, report))
+        found.append(Report(source.place(row.line), clients=clients, seconds=_LENGTH_S))
+        found[-1].work = Work(round(per_s * _LENGTH_S))
+        found[-1].notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
         return None
 
-    take_each(source, take)
+    Lines((), table=take)(source)
     if not found:
         raise InputError(f"{source.path}: no rows")
-    return [report for _, report in sorted(found, key=lambda one: one[0])]
+    return found
