@@ -11,7 +11,7 @@ from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, 
 from steelyard.recordings.lines import Lines, Now
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Cell, Row, cell, names_of_csv
+from steelyard.recordings.tables import Row, cell, names_of_csv
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
@@ -68,14 +68,9 @@ def _row(now: Now, row: Row) -> None:
     cells = {column: cell(text) for column, text in raw.items()}
     values = {column: value for column, value in cells.items() if column not in _OWN}
     now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})
-    add_numbers(report, at_s, _entity(name, cells, values), values)
-
-
-def _entity(name: str, cells: dict[str, Cell], values: dict[str, Cell]) -> str:
-    named = [cells[key] for key in NAMES if cells.get(key) is not None]
-    words = named or [value for value in values.values() if isinstance(value, str)]
-    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in words)
-    return " ".join([name, *shown])[:200]
+    names = [raw[key] for key in NAMES if cells.get(key) is not None]
+    words = names or [value for value in values.values() if isinstance(value, str)]
+    add_numbers(report, at_s, " ".join([name, *words])[:200], values)
 
 
 _TABLE = Lines((), table=_row, run="sessionstarttime")

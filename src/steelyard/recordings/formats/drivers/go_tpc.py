@@ -2,7 +2,7 @@
 
 import re
 
-from steelyard.recordings.cells import exact
+from steelyard.recordings.cells import exact, slug
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, worked
 
 TITLE = "go-tpc: [Summary] and tpmC"
@@ -15,7 +15,7 @@ def _line(now: Now, found: Found) -> None:
     cells = dict(_PAIR.findall(found[3]))
     values = {name: exact(cell) for name, cell in cells.items()}
     at_s = values.get("Takes(s)", 0.0)
-    named = {name.replace("(", "_").replace(")", "").lower(): value for name, value in values.items()}
+    named = {slug(name): value for name, value in values.items()}
     summary = found["kind"] == "Summary"
     entity = f"{found['kind'].lower()} {found['of']}"
     now.report.samples.add_row(0 if summary else at_s, entity, named)

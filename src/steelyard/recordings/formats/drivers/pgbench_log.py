@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from steelyard.errors import InputError
 from steelyard.recordings.cells import exact
 from steelyard.recordings.events import asked, reduced
-from steelyard.recordings.lines import Found, Lines, Now, Rule, by_second
+from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
 
 TITLE = "pgbench -l: per transaction, or aggregated"
 
-_EVENT = re.compile(r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}")
+_EVENT = r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}"
 _COLUMNS = {
     "client": "INTEGER", "number": "BIGINT", "took": "VARCHAR", "script": "INTEGER", "s": "BIGINT",
     "us": "BIGINT", "c7": "VARCHAR", "c8": "VARCHAR",
@@ -43,7 +43,7 @@ _AGAIN = """
 
 # sums of squares, which are not used, may be larger than a float represents; then with a rate limit, with one
 # of the latency too, and from version 15 on
-_INTERVAL = re.compile(
+_INTERVAL = (
     r"\s*(?P<at>\d{10}) (?P<transactions>\d+) (?P<latency>\d+) \d+ (?P<latency_min_us>\d+)"
     r" (?P<latency_max_us>\d+)(?: (?P<lag>\d+) \d+ (?P<lag_min_us>\d+) (?P<lag_max_us>\d+)"
     r"(?: (?P<skipped>\d+)(?: (?P<retried>\d+) (?P<retries>\d+)"
@@ -52,20 +52,14 @@ _INTERVAL = re.compile(
 _SECONDS_MAX = 1_000_000
 
 
-def _first(head: str) -> str:
-    return next((line for line in head.split("\n") if line.strip()), "").strip()
-
-
-def sniff(head: str) -> bool:
-    """Whether the first line is one of a log."""
-    first = _first(head)
-    return bool(_EVENT.fullmatch(first) or _INTERVAL.fullmatch(first))
+# the first line is one of a log
+sniff = has(rf"\A\s*(?:{_EVENT}|{_INTERVAL})[ \t]*$")
 
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
-    first = _first(source.head())
-    if not _EVENT.fullmatch(first):
+    first = source.head().strip().partition("\n")[0].strip()
+    if not re.fullmatch(_EVENT, first):
         return _INTERVALS(source)
     report = Report(source.place(source.first))
     columns = len(first.split())
@@ -149,4 +143,4 @@ def _close(now: Now) -> None:
         report.notice("skipped", f"{n['skipped']:,.0f} transactions were skipped, and are not counted")
 
 
-_INTERVALS = Lines((Rule(_INTERVAL, _interval),), _close)
+_INTERVALS = Lines((rule(_INTERVAL, _interval),), _close)
