@@ -117,7 +117,7 @@ def test_an_import_in_which_nothing_was_measured_is_refused(tmp_path: Path, rate
 
 @pytest.mark.parametrize(
     "head",
-    ['{"sysstat": ', '{"Measured Requests": 1, "Goodput (requests/second)": '],
+    ['{"sysstat": {"hosts": [{"statistics": [', '{"Measured Requests": 1, "Goodput (requests/second)": '],
     ids=["sadf", "benchbase"],
 )
 def test_json_that_is_nested_too_deep_is_refused(tmp_path: Path, head: str) -> None:

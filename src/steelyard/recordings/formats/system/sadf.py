@@ -51,7 +51,8 @@ def _read(source: Source, found: list[Report]) -> None:
         depth += line.count("{") - line.count("}")
         while text := text.lstrip(" \t\n,"):
             if not inside:
-                if not (begins := _BEGINS.search(text)):
+                # two lines may share a beginning
+                if not (begins := _BEGINS.search(text, max(0, len(text) - len(line) - 20))):
                     break
                 found.append(_report(source, text[: begins.start()]))
                 text, inside = text[begins.end() :], True
