@@ -5,6 +5,7 @@ run, so that a file may hold several.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,8 +18,6 @@ from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Row, TextColumns, rows_of
 
 Found = re.Match[str]
-# of a number: its name, or its name and the second
-Key = str | tuple[str, float]
 # a number that is not whole, as one that was cut off, is refused when it is converted
 _N = re.compile(r"\bN\b")
 _NUMBER = r"\d[\d.]*"
@@ -27,10 +26,10 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _EPOCH_S = 1e9
 
 
-class Numbers(dict[Key, float]):
+class Numbers(dict[str, float]):
     """0 for a name that is not there."""
 
-    def __missing__(self, key: Key) -> float:
+    def __missing__(self, key: str) -> float:
         return 0
 
 
@@ -45,14 +44,16 @@ class Words(dict[str, str]):
 class Now:
     """The report that is being read.
 
-    numbers: from which its work follows, by name. words: names that later lines need. timed: its readings at
-    their times. texts: of its tables. seen: what a run has once. path: titles above a line by their indent.
-    latches: rows by capture and name. below: the next line that is not blank.
+    numbers: from which its work follows, by name. counts: by name and second, or another number. words: names
+    that later lines need. timed: its readings at their times. texts: of its tables. seen: what a run has
+    once. path: titles above a line by their indent. latches: rows by capture and name. below: the next line
+    that is not blank.
     """
 
     report: Report
     source: Source
     numbers: Numbers = field(default_factory=Numbers)
+    counts: Counter[tuple[str, float]] = field(default_factory=Counter[tuple[str, float]])
     words: Words = field(default_factory=Words)
     timed: Samples = field(default_factory=Samples)
     texts: TextColumns = field(default_factory=TextColumns)
@@ -151,8 +152,7 @@ def numbers(pattern: str, once: str = "") -> Rule:
     """Numbers from which the work follows: each named group."""
 
     def act(now: Now, found: Found) -> None:
-        values: dict[Key, float] = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
-        now.numbers |= values
+        now.numbers |= {name: exact(cell) for name, cell in found.groupdict().items() if cell}
 
     return rule(pattern, act, once)
 
@@ -172,10 +172,10 @@ def word(pattern: str) -> Rule:
 
 
 def by_second(now: Now, start: int = 0) -> tuple[tuple[int, int, int], ...]:
-    """Number of the second since a start, done, failed: of `done` and `failed` at their seconds."""
-    n = now.numbers
-    seconds = sorted({key[1] for key in n if isinstance(key, tuple) and key[0] in ("done", "failed")})
-    return tuple((int(s) - start, int(n["done", s]), int(n["failed", s])) for s in seconds)
+    """Number of the second since a start, done, failed: of the counts `done` and `failed`."""
+    n = now.counts
+    seconds = sorted({second for name, second in n if name in ("done", "failed")})
+    return tuple((int(s) - start, n["done", s], n["failed", s]) for s in seconds)
 
 
 def worked(now: Now) -> None:

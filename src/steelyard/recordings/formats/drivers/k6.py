@@ -26,10 +26,10 @@ def _point(now: Now, found: Found) -> None:
     if found["metric"] != "http_req_duration":
         now.report.sample(at, "k6", found["metric"], value)
     elif found["good"] == "false":
-        n["failed", math.floor(at)] += 1
+        now.counts["failed", math.floor(at)] += 1
     else:
-        n["done", math.floor(at)] += 1
-        n["ns", leading(round(value * 1e6))] += 1
+        now.counts["done", math.floor(at)] += 1
+        now.counts["ns", leading(round(value * 1e6))] += 1
 
 
 def _close(now: Now) -> None:
@@ -44,7 +44,7 @@ def _close(now: Now) -> None:
         report.seconds = float(seconds[-1][0] + 1)
         done = sum(count for _, count, _ in seconds)
         report.work = Work(done, sum(count for *_, count in seconds), seconds, detail=3)
-        latencies = [(int(key[1]), int(count)) for key, count in n.items() if key[0] == "ns"]
+        latencies = [(int(ns), count) for (name, ns), count in now.counts.items() if name == "ns"]
         if done:
             report.row("latency", statement="transaction", count=done, histogram=encoded(latencies))
 

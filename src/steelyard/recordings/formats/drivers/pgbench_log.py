@@ -95,7 +95,7 @@ def _interval(now: Now, found: Found) -> bool | None:
     n = now.numbers
     if len(cells) != n.setdefault("width", len(cells)):
         return False
-    if len(n) > 2 * _SECONDS_MAX:
+    if len(now.counts) > 2 * _SECONDS_MAX:
         raise InputError(f"{now.report.place}: more than {_SECONDS_MAX:,} intervals", "split the file")
     second, done = cells.pop("at"), cells["transactions"]
     failed = cells.pop("serialization", 0) + cells.pop("deadlock", 0)
@@ -104,8 +104,8 @@ def _interval(now: Now, found: Found) -> bool | None:
         n["step"] = min(n["step"] or distance, distance)
     n["last"] = max(second, n["last"])
     at_s = second - n.setdefault("start", second)
-    n["done", at_s] += done
-    n["failed", at_s] += failed
+    now.counts["done", at_s] += int(done)
+    now.counts["failed", at_s] += int(failed)
     n["us"] += cells["latency"]
     n["skipped"] += cells.get("skipped", 0)
     for name in ("latency", "lag"):

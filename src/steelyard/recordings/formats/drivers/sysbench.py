@@ -82,7 +82,7 @@ def _close(now: Now) -> None:
         "latency_mean", total_ms / done if several and done else n.get("avg"), "ms", "lower", "work"
     )
     report.figure("latency_max", n.get("max"), "ms", "lower", "max")
-    for name in [name for name in map(str, n) if re.fullmatch(r"p\d+", name)]:
+    for name in [name for name in n if re.fullmatch(r"p\d+", name)]:
         if several:
             report.notice("not-pooled", "percentiles of several checkpoints cannot be pooled: left out")
         else:

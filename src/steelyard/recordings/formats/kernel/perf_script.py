@@ -17,8 +17,7 @@ sniff = has(rf"^{_EVENT}\n{_FRAME}$")
 
 def _end(now: Now) -> None:
     if now.words["event"] == now.report.facts.get("event") and "command" in now.words:
-        stack = now.words["command"] + now.words["stack"], 0.0
-        now.numbers[stack] += 1
+        now.counts[now.words["command"] + now.words["stack"], 0] += 1
 
 
 def _event(now: Now, found: Found) -> None:
@@ -43,12 +42,9 @@ def _frame(now: Now, found: Found) -> None:
 def _close(now: Now) -> None:
     _end(now)
     n, report = now.numbers, now.report
-    stacks = {key[0]: int(count) for key, count in n.items() if isinstance(key, tuple)}
-    for stack, count in sorted(stacks.items(), key=lambda item: -item[1])[:_STACKS_MAX]:
+    for (stack, _), count in now.counts.most_common(_STACKS_MAX):
         report.stack(stack, count)
-    if left_out := [
-        f"{count:,.0f} {name}" for name, count in n.items() if str(name).startswith("samples of ")
-    ]:
+    if left_out := [f"{count:,.0f} {name}" for name, count in n.items() if name.startswith("samples of ")]:
         text = f"several events: the profile is of {report.facts['event']}; left out: {', '.join(left_out)}"
         report.notice("event-left-out", text)
     report.seconds = n["last"] - n["first"] - n["paused_s"] or None

@@ -22,18 +22,17 @@ def _count(now: Now, found: Found) -> None:
     n, name = now.numbers, found["name"]
     # kernprof begins with its total, readprofile ends with it
     n["capture"] += name == "TOTAL_SAMPLES"
-    n[name, n["capture"]] += int(found["count"])
+    now.counts[name, n["capture"]] += int(found["count"])
     n["capture"] += name == "total"
 
 
 def _close(now: Now) -> None:
     """Ticks between the first and the last capture where there are several."""
-    n, report = now.numbers, now.report
-    keys = [key for key in n if isinstance(key, tuple)]
-    captures = sorted({at for _, at in keys})
+    counts, report = now.counts, now.report
+    captures = sorted({at for _, at in counts})
     for at in captures:
         # functions without ticks are not printed
-        report.ticks({name: int(n[name, at]) for name, _ in keys})
+        report.ticks({name: counts[name, at] for name, _ in counts})
     if len(captures) > 1:
         report.differences("profile", ("role", "stack"), ("samples",), "the kernel's profile")
 

@@ -13,8 +13,7 @@ _MEMORY = r"\s*Page Summary +Pages +(?P<unit>MB|Bytes) +%Tot\s*"
 def _thread(now: Now, found: Found) -> bool | None:
     if len(found[0].split()) != now.numbers["columns"]:
         return False
-    thread = f"threads {found[1]} at priority", float(found[2])
-    now.numbers[thread] += 1
+    now.counts[f"threads {found[1]} at priority", float(found[2])] += 1
     return None
 
 
@@ -28,8 +27,7 @@ def _pages(now: Now, found: Found) -> bool | None:
 
 
 def _close(now: Now) -> None:
-    threads = [(*key, count) for key, count in now.numbers.items() if isinstance(key, tuple)]
-    for state, priority, count in sorted(threads):
+    for (state, priority), count in sorted(now.counts.items()):
         now.report.sample(0, f"{state} {priority:.0f}", "threads", count)
 
 
