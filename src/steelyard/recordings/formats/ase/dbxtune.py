@@ -8,25 +8,23 @@ and then the columns of the monitor table. https://github.com/goranschwarz/DbxTu
 from steelyard.errors import InputError
 from steelyard.recordings.cells import moment
 from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, add_spinlock
-from steelyard.recordings.lines import Lines, Now
+from steelyard.recordings.lines import Lines, Now, has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Row, cell, names_of_csv
+from steelyard.recordings.tables import Row, cell
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
 TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
 
-# how a file of H2 begins
-_DATABASE = "H:2,"
 _TIME = "sessionsampletime"
 _AGAIN = "rows that come again, as of a table that was exported twice, count once"
 _OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}
 
 
-def sniff(head: str) -> bool:
-    """Whether columns of CSV are the times of DbxTune; or a database of H2."""
-    of_database = head.startswith(_DATABASE) and "block:" in head[:200]
-    return {_TIME, "cmsampletime"} <= names_of_csv(head) or of_database
+# columns of CSV are the times of DbxTune; or a database of H2
+sniff = has(
+    r"\A(?:H:2,[\s\S]{0,190}block:|(?i:(?=.*\bsessionsampletime\b).*\bcmsampletime\b))",
+)
 
 
 def read(source: Source) -> list[Report]:
@@ -34,7 +32,7 @@ def read(source: Source) -> list[Report]:
 
     Raises InputError for the database itself, and for a table of rates.
     """
-    if source.head().startswith(_DATABASE):
+    if source.head().startswith("H:2,"):
         raise InputError(
             f"{source.path}: a database of H2, which only Java reads", f"export its tables: {_EXPORT}"
         )

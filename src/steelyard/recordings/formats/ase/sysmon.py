@@ -10,7 +10,7 @@ from statistics import fmean
 
 from steelyard.recordings.cells import number, slug
 from steelyard.recordings.clocks import moment_in
-from steelyard.recordings.lines import Found, Lines, Now, figure, known, numbers, rule
+from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, numbers, rule
 from steelyard.recordings.report import Better, Work
 from steelyard.recordings.tables import is_ruler
 
@@ -23,7 +23,7 @@ _HEADERS = (
 )
 _CELL = r"(?:-?[\d.,]+ ?%|-?[\d.,]+|(?i:n/?a)|#+)"
 # the statement cache by itself; the title of the section gives the interval: --- sp_sysmon "00:00:45" ---
-_PART = re.compile(r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\d.]+\s+\d+\s")
+_PART = r"\s*SQL Statement Cache:\n\s+Statements Cached\s+[\d.]+\s+[\d.]+\s+\d+\s"
 _CALL = r'sp_sysmon "(\d\d:\d\d:\d\d)"'
 _TIMES = ("%b %d, %Y %H:%M:%S", "%b %d, %Y %H%M%S")
 _ENGINES_MAX = 32
@@ -47,9 +47,8 @@ _SHARES = {
 }
 
 
-def sniff(head: str) -> bool:
-    """Whether a report begins, or a part that was cut out of one."""
-    return _BEGINS in head or bool(_PART.match(head))
+# a report begins, or a part that was cut out of one
+sniff = has(rf"{_BEGINS}|\A{_PART}")
 
 
 def _interval(now: Now, found: Found) -> None:

@@ -4,27 +4,19 @@ Both count since the server started. Of two captures in one file the difference 
 back was reset in between, and the difference is not formed.
 """
 
-import re
-
 from steelyard.recordings.cells import number, slug, whole
-from steelyard.recordings.lines import Lines, Now, known
+from steelyard.recordings.lines import Lines, Now, has, known
 from steelyard.recordings.tables import Row
 
 TITLE = "Oracle v$latch and v$result_cache_statistics, SQL*Plus or CSV"
 
 # counters by column; how many of the bundle's one of it is
 _LATCH = {"gets": 1, "misses": 1, "sleeps": 1, "spin_gets": 1, "wait_time": 1000}
-_RESULT_CACHE = re.compile(
-    r"\b(Block (Size|Count)|Create Count|Find Count|Invalidation Count|Delete Count|Hash Chain"
-    r"|Find Copy|Latch)"
+# columns of one of the views are named
+sniff = has(
+    r"(?i)\bname\b(?:.*\bgets\b.*\bmisses\b|[\",\s]+value\b(?=[\s\S]*\b(?:Block (?:Size|Count)|Create Count"
+    r"|Find Count|Invalidation Count|Delete Count|Hash Chain|Find Copy|Latch)))"
 )
-
-
-def sniff(head: str) -> bool:
-    """Whether columns of one of the views are named."""
-    lowered = head.lower()
-    latch = re.search(r"\bname\b.*\bgets\b.*\bmisses\b", lowered)
-    return bool(latch) or bool(re.search(r"\bname\b[\",\s]+value\b", lowered) and _RESULT_CACHE.search(head))
 
 
 def _row(now: Now, row: Row) -> bool | None:

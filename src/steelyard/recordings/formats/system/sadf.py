@@ -17,19 +17,17 @@ _NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost
 _HOST = re.compile(r'"(nodename|number-of-cpus)"\s*:\s*("[^"]*"|\d+)\s*,')
 _BEGINS = re.compile(r'"statistics"\s*:\s*\[')
 _DECODER = json.JSONDecoder()
-_OTHER = has(r"\A(?:# hostname;interval;timestamp;|\S+\t-?\d+\t\d|<\?xml[\s\S]{0,400}?<sysstat\b)")
-_JSON = has(r'\A\s*\{[\s\S]{0,200}?"sysstat"')
+_OTHER = r"\A(?:# hostname;interval;timestamp;|\S+\t-?\d+\t\d|<\?xml[\s\S]{0,400}?<sysstat\b)"
 _CUT_OFF = "[cut off here: the JSON document is not whole]"
 
 
-def sniff(head: str) -> bool:
-    """Whether it is of sadf: JSON, or a form that is refused by its name."""
-    return _JSON(head) or _OTHER(head)
+# JSON, or a form that is refused by its name
+sniff = has(rf'\A\s*\{{[\s\S]{{0,200}}?"sysstat"|{_OTHER}')
 
 
 def read(source: Source) -> list[Report]:
     """One report per host, in constant memory; of a file that was cut off, what came before counts."""
-    if _OTHER(source.head()):
+    if re.match(_OTHER, source.head()):
         raise InputError(f"{source.path}: of sadf only JSON is read", "sadf -j FILE -- -A")
     found: list[Report] = []
     try:
