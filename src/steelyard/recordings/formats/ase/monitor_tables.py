@@ -108,7 +108,7 @@ def _listed(now: Now, found: Found) -> bool:
 def _close(now: Now) -> None:
     if max(now.numbers.values(), default=0) > 1:
         now.report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
-    now.report.differences("latches", ("latch",), ("gets", "misses"), "monSpinlockActivity")
+    now.report.differences("latches", "monSpinlockActivity")
 
 
 read = Lines(

@@ -34,7 +34,7 @@ def _close(now: Now) -> None:
         # functions without ticks are not printed
         report.ticks({name: counts[name, at] for name, _ in counts})
     if len(captures) > 1:
-        report.differences("profile", ("role", "stack"), ("samples",), "the kernel's profile")
+        report.differences("profile", "the kernel's profile")
 
 
 read = Lines(

@@ -50,7 +50,7 @@ def _row(now: Now, row: Row) -> bool | None:
 def _close(now: Now) -> None:
     if max(now.numbers.values(), default=0) > 1:
         now.report.notice("interval-unknown", "the views tell no times: their readings are numbered")
-    now.report.differences("latches", ("latch",), [c.replace("time", "ns") for c in _LATCH], "v$latch")
+    now.report.differences("latches", "v$latch")
 
 
 read = Lines((known(r"\s*(?:\d+ rows? selected\.|SQL>|Elapsed: )"),), _close, table=_row)
