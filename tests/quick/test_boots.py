@@ -19,7 +19,7 @@ from steelyard.study.plan import options
 from steelyard.workflow.prepare import PreparedStudy
 
 
-def proc(folder: Path, release: str, cmdline: str) -> Path:
+def booted(folder: Path, release: str, cmdline: str) -> Boot:
     for name, text in (
         ("sys/kernel/osrelease", release),
         ("cmdline", cmdline),
@@ -27,7 +27,9 @@ def proc(folder: Path, release: str, cmdline: str) -> Path:
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text + "\n")
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("steelyard.lab.machine.boots.PROC", folder)
+        return Boot.now()
 
 
 @pytest.mark.parametrize(
@@ -45,19 +47,19 @@ def proc(folder: Path, release: str, cmdline: str) -> Path:
     ],
 )
 def test_a_boot_is_told_by_release_and_whole_words(tmp_path: Path, wanted: dict[str, str], why: str) -> None:
-    boot = Boot.now(proc(tmp_path, OLD, "root=/dev/vda preempt=full nosmt"))
+    boot = booted(tmp_path, OLD, "root=/dev/vda preempt=full nosmt")
     assert boot.unmet(wanted) == why
 
 
 def test_a_kernel_s_name_ends_where_its_number_does(tmp_path: Path) -> None:
-    boot = Boot.now(proc(tmp_path, NEW, ""))
+    boot = booted(tmp_path, NEW, "")
     assert boot.unmet({"kernel": "6.1"}) and not boot.unmet({"kernel": "6.12"})
 
 
 def test_what_is_needed_is_named(tmp_path: Path) -> None:
     found = options(parse_study(STUDY.format(more="", blocks=1), "a test"))
     with pytest.raises(BootNeeded, match=r"option new needs kernel = 6\.12: it is 6\.1\.0") as need:
-        Boot.now(proc(tmp_path, OLD, "")).check(found[1])
+        booted(tmp_path, OLD, "").check(found[1])
     assert need.value.requested == {"kernel": "6.12"}
 
 
@@ -65,8 +67,8 @@ def test_an_option_does_not_run_in_a_boot_with_words_of_another(tmp_path: Path) 
     bare, off = '{ kernel = "6.1" }', '{ kernel = "6.1", "cmdline.mitigations" = "off" }'
     text = STUDY.format(more="", blocks=1).replace('"6.1", new = "6.12"', f"{bare}, new = {off}")
     old, new = PreparedStudy.of(text, "a test").options
-    with_word = Boot.now(proc(tmp_path / "with", OLD, "quiet mitigations=off"))
-    without = Boot.now(proc(tmp_path / "without", OLD, "quiet"))
+    with_word = booted(tmp_path / "with", OLD, "quiet mitigations=off")
+    without = booted(tmp_path / "without", OLD, "quiet")
     with_word.check(new)
     without.check(old)
     with pytest.raises(BootNeeded, match=r"mitigations = false: the command line has mitigations=off"):

@@ -18,6 +18,7 @@ from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import REDACTED, redact
 
+MODULE = "steelyard.lab.environment.environment"
 # Marked at both ends, so that no part of one is found by chance.
 WITHIN = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), max_size=12)
 PASSWORDS = st.builds("Zq7{}7qZ".format, WITHIN)
@@ -163,7 +164,7 @@ def test_the_machine_is_described_in_json():
 
 def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
     def state():
-        found = environment(package=package)["steelyard"]
+        found = environment()["steelyard"]
         return found.get("package_git_commit"), found.get("package_git_dirty")
 
     def git(*command):
@@ -171,6 +172,7 @@ def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
         return subprocess.run(asked, check=True, cwd=tmp_path, capture_output=True, text=True).stdout.strip()
 
     package = tmp_path / "src"
+    monkeypatch.setattr(f"{MODULE}.PACKAGE", package)
     package.mkdir()
     (package / "__init__.py").touch()
     git("init", "-q")
@@ -186,13 +188,17 @@ def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
     assert state() == (git("rev-parse", "HEAD"), True)
 
 
-def test_a_machine_that_tells_nothing_is_no_error(tmp_path):
-    facts = environment(tmp_path, proc=tmp_path, sys=tmp_path)
+def test_a_machine_that_tells_nothing_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{MODULE}.PROC", tmp_path)
+    monkeypatch.setattr(f"{MODULE}.SYS", tmp_path)
+    facts = environment()
     assert facts["kernel"]["release"] == os.uname().release
     assert facts["mitigations"] == {}
 
 
-def test_limits_of_control_groups_are_found(tmp_path):
+def test_limits_of_control_groups_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{MODULE}.PROC", tmp_path / "proc")
+    monkeypatch.setattr(f"{MODULE}.SYS", tmp_path / "sys")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("4:memory:/a\n0::/a/b\n")
     (tmp_path / "sys/fs/cgroup/a/b").mkdir(parents=True)
@@ -200,7 +206,7 @@ def test_limits_of_control_groups_are_found(tmp_path):
     (tmp_path / "sys/fs/cgroup/a/b/cpu.max").write_text("max 100000\n")
     (tmp_path / "sys/fs/cgroup/a/cpu.max").write_text("150000 100000\n")
     (tmp_path / "sys/fs/cgroup/memory/a/memory.limit_in_bytes").write_text("1073741824\n")
-    found = environment(proc=tmp_path / "proc", sys=tmp_path / "sys")["virtualization"]
+    found = environment()["virtualization"]
     assert found["cgroup_cpus_limit"] == 1.5
     assert found["cgroup_memory_limit_bytes"] == 1 << 30
 

@@ -1,7 +1,5 @@
 """How a party of the fleet reaches the scheduler."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading
@@ -9,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 from distributed.security import Security
@@ -94,7 +93,7 @@ class Connection:
     security: Security
 
     @classmethod
-    def of(cls, fleet: Fleet, folder: Path) -> Connection:
+    def of(cls, fleet: Fleet, folder: Path) -> Self:
         """By the files in the fleet's folder. Raises InputError when the fleet is not up."""
         file = folder / SCHEDULER_FILE
         try:

@@ -3,14 +3,12 @@
 Paths count from the folder of the study file. A bundle keeps copies, so it is complete without them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from steelyard.errors import InputError
 from steelyard.study.setting_names import names_of
@@ -38,7 +36,7 @@ class StudyFiles:
     kept: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
     @classmethod
-    def beside(cls, origin: str) -> StudyFiles:
+    def beside(cls, origin: str) -> Self:
         """Those of the study file at a path, or of the built-in study of that name."""
         built_in = Path(str(resources.files("steelyard.catalog")))
         return cls(built_in if (built_in / f"{origin}.toml").is_file() else Path(origin).parent)

@@ -1,9 +1,7 @@
 """Several machines: the hosts of a fleet, and the role of each."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -51,7 +49,7 @@ class Fleet(Strict):
     hosts: dict[GroupName, FleetHost] = Field(min_length=1, max_length=10_000)
 
     @model_validator(mode="after")
-    def _one_lab_and_its_loads(self) -> Fleet:
+    def _one_lab_and_its_loads(self) -> Self:
         if not self.with_role("load"):
             raise ValueError("no host has the role load")
         if len(names := self.with_role("lab")) > 1:

@@ -1,9 +1,7 @@
 """Monitors of a study: rates of the lab's own, queries whose columns are counters and gauges; probes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -52,7 +50,7 @@ class SqlMonitor(Strict):
     `latches`"""
 
     @model_validator(mode="after")
-    def _whole(self) -> SqlMonitor:
+    def _whole(self) -> Self:
         if not self.set:
             _check_columns(self.sql, self.counters, self.gauges, self.by, self.latches)
         return self

@@ -4,11 +4,9 @@ A study compares options of a subject under a workload. Its factors are what cha
 number, length and order of the runs. Bundles, tables and reports use the same names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -184,7 +182,7 @@ class Reboots(Strict):
     """largest number of boots by `command`; then the study fails"""
 
     @model_validator(mode="after")
-    def _known_names(self) -> Reboots:
+    def _known_names(self) -> Self:
         text = " ".join(self.command or ())
         if unknown := sorted({*names_in(text), *VARIABLE.findall(text)} - {"kernel", "cmdline"}):
             raise ValueError(f"command: unknown {{{unknown[0]}}}; known: {{kernel}}, {{cmdline}}")

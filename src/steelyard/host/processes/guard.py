@@ -8,8 +8,6 @@ and control groups, removes probes from the kernel, and restores kernel settings
 The lab replaces a guard that was killed: the new guard gets all promises.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -23,7 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from steelyard.host.cpus.control_group import dissolve
 from steelyard.host.kernel.setting import Saved, put_back
@@ -135,7 +133,7 @@ class Guard:
         assert process.stdin is not None
         os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -7,8 +7,6 @@ installation whose working folder is the server's data folder, the process that 
 descendants of all these.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
@@ -21,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from uuid import uuid4
 
 VARIABLE = "STEELYARD_MARK"
@@ -66,11 +64,11 @@ class Mark:
     born: int = 0
 
     @classmethod
-    def of_server(cls, home: Path, program: Path) -> Mark:
+    def of_server(cls, home: Path, program: Path) -> Self:
         """For a server whose processes work in home."""
         return cls(home=str(home.resolve()), programs=str(program.resolve().parent))
 
-    def started(self, pid: int) -> Mark:
+    def started(self, pid: int) -> Self:
         """The mark, now that the process is known."""
         return replace(self, pid=pid, born=born(pid))
 

@@ -6,20 +6,16 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 from steelyard.host.cpus.scheduling import place
 from steelyard.host.finding import Finding
 from steelyard.host.processes.confinement import confinement
 from steelyard.lab.doctor import permissions
-from steelyard.lab.environment.environment import environment, read_text
+from steelyard.lab.environment.environment import PROC, Facts, environment, read_text
 from steelyard.lab.machine.refused_settings import inherited, limits
 from steelyard.quantities import listed
 from steelyard.subjects import kinds
 from steelyard.subjects.servers.identity import NAME
-
-_PROC = Path("/proc")
 
 _GAP_NS_MIN = 50_000  # shorter gaps are timer interrupts and the interpreter itself
 _LOST_PERCENT_MAX = 1.0
@@ -90,7 +86,7 @@ def _cores() -> Finding:
     )
 
 
-def _noise(jitter_s: float, facts: dict[str, Any]) -> Iterator[Finding]:
+def _noise(jitter_s: float, facts: Facts) -> Iterator[Finding]:
     before, stalled_us = _cpu_ticks(), permissions.cpu_stalled_us()
     lost_percent, worst_ns = _jitter(jitter_s)
     after, stalled_after_us = _cpu_ticks(), permissions.cpu_stalled_us()
@@ -145,11 +141,11 @@ def _jitter(seconds: float) -> tuple[float, int]:
 
 def _cpu_ticks() -> tuple[int, int]:
     """Ticks of all modes and all CPUs, and those stolen among them."""
-    ticks = [int(field) for field in read_text(_PROC / "stat").partition("\n")[0].split()[1:9]]
+    ticks = [int(field) for field in read_text(PROC / "stat").partition("\n")[0].split()[1:9]]
     return sum(ticks), ticks[7] if len(ticks) > 7 else 0
 
 
-def _governor(cpu: dict[str, Any]) -> Finding:
+def _governor(cpu: Facts) -> Finding:
     governor = cpu.get("governor")
     if governor is None:
         return Finding(
@@ -168,7 +164,7 @@ def _governor(cpu: dict[str, Any]) -> Finding:
     )
 
 
-def _mitigations(found: dict[str, Any]) -> Finding:
+def _mitigations(found: Facts) -> Finding:
     active = found.get("active", "")
     text = f"active: {active}" if active else "none active"
     if exposed := found.get("vulnerable"):
@@ -181,7 +177,7 @@ def _mitigations(found: dict[str, Any]) -> Finding:
     )
 
 
-def _huge_pages(memory: dict[str, Any]) -> Finding:
+def _huge_pages(memory: Facts) -> Finding:
     setting = memory.get("transparent_huge_pages", "not in this kernel")
     if setting == "always":
         return Finding(
@@ -193,7 +189,7 @@ def _huge_pages(memory: dict[str, Any]) -> Finding:
     return Finding("huge pages", "ok", f"transparent huge pages: {setting}")
 
 
-def _clock(kernel: dict[str, Any]) -> Finding:
+def _clock(kernel: Facts) -> Finding:
     source = kernel.get("clock_source", "unknown")
     if source in ("tsc", "kvm-clock", "arch_sys_counter"):
         return Finding("clock", "ok", f"{source}: read without a system call")
@@ -209,7 +205,7 @@ def _inherited() -> Finding:
     return Finding("inherited", "ok", text)
 
 
-def _temp_folder(storage: dict[str, Any]) -> Finding:
+def _temp_folder(storage: Facts) -> Finding:
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     kind = storage.get("filesystem", "unknown filesystem")

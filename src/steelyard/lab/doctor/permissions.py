@@ -13,11 +13,9 @@ from steelyard import _core
 from steelyard.host.finding import Finding, held, privileged
 from steelyard.host.kernel.uprobes import mount_tracefs, new_group, tracefs_folder, with_cause
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.environment.environment import read_text
+from steelyard.lab.environment.environment import PROC, read_text
 from steelyard.lab.machine.refused_settings import own_slice_ms, refusals
 from steelyard.subjects import kinds
-
-_PROC, _SYS = Path("/proc"), Path("/sys")
 
 # an engine's own, beside one for each client: its pipes, its timers, Python's files
 FILES_OF_AN_ENGINE = 24
@@ -36,7 +34,7 @@ _CAPABILITIES = {
 
 def cpu_stalled_us() -> int | None:
     """Time since boot in which a task waited for a CPU; None without pressure stall information."""
-    found = re.search(r"^some .*total=(\d+)", read_text(_PROC / "pressure/cpu"), re.MULTILINE)
+    found = re.search(r"^some .*total=(\d+)", read_text(PROC / "pressure/cpu"), re.MULTILINE)
     return int(found[1]) if found else None
 
 
@@ -71,7 +69,7 @@ def io_uring() -> Finding:
         os.close(fd)
         return Finding("io_uring", "ok", "usable")
     why = os.strerror(ctypes.get_errno())
-    disabled = read_text(_PROC / "sys/kernel/io_uring_disabled")
+    disabled = read_text(PROC / "sys/kernel/io_uring_disabled")
     if disabled in ("1", "2"):
         hint = "sudo sysctl kernel.io_uring_disabled=0"
     else:

@@ -1,13 +1,11 @@
 """An engine's result at the end of a run: tables and facts, checked on arrival."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
 from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
@@ -48,7 +46,7 @@ class Facts:
     events: int | None = None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Facts:
+    def of(cls, values: Mapping[str, Any]) -> Self:
         """Facts as JSON carries them. Raises KeyError for an unknown name, TypeError for a wrong value."""
         types = _types()
         for name, value in values.items():
@@ -93,7 +91,7 @@ class EngineResult:
     facts: Facts = field(default_factory=Facts)
 
     @classmethod
-    def of(cls, engine: str, result: Mapping[str, Any]) -> EngineResult:
+    def of(cls, engine: str, result: Mapping[str, Any]) -> Self:
         """The result that an engine sent as JSON.
 
         Raises LoadFailed, with engine, table and column, for a table or column that is unknown or missing,

@@ -6,13 +6,16 @@ import re
 import resource
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from steelyard.host.kernel.setting import chosen
 from steelyard.lab.environment.redaction import redact
 from steelyard.version import VERSION, commit
+
+PROC, SYS = Path("/proc"), Path("/sys")
+PACKAGE = Path(__file__).parents[2]
+Facts = dict[str, Any]
 
 _SUBPROCESS_S = 5.0
 _SCHEDULER_SETTINGS = (
@@ -40,7 +43,7 @@ def _texts(folder: Path, names: str) -> dict[str, str]:
     return {name: read_text(folder / (file or name)) for name, _, file in files}
 
 
-def _known(facts: dict[str, Any]) -> dict[str, Any]:
+def _known(facts: Facts) -> Facts:
     """The facts without unknown ones."""
     return {name: fact for name, fact in facts.items() if fact not in ("", None, {}, [])}
 
@@ -56,13 +59,13 @@ def _output(*command: str) -> str | None:
     return done.stdout.strip()
 
 
-def _cpu_facts(proc: Path, sys: Path) -> dict[str, Any]:
+def _cpu_facts() -> Facts:
     """Model, cores, frequency, caches, topology."""
-    info = read_text(proc / "cpuinfo")
-    cpus = sorted((sys / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
+    info = read_text(PROC / "cpuinfo")
+    cpus = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
     topology = [_place(cpu) for cpu in cpus if (cpu / "topology").is_dir()]
-    policy = cpus[0] / "cpufreq" if cpus else sys
-    smt = read_text(sys / "devices/system/cpu/smt/active")
+    policy = cpus[0] / "cpufreq" if cpus else SYS
+    smt = read_text(SYS / "devices/system/cpu/smt/active")
     return {
         "model": _field(info, "model name") or _field(info, "Processor") or platform.processor(),
         "microcode": _field(info, "microcode"),
@@ -72,17 +75,17 @@ def _cpu_facts(proc: Path, sys: Path) -> dict[str, Any]:
         "cores": len({(place["package"], place["core"]) for place in topology}) or None,
         "sockets": len({place["package"] for place in topology}) or None,
         "smt": {"1": "on", "0": "off"}.get(smt, ""),
-        "numa_nodes": len(list((sys / "devices/system/node").glob("node[0-9]*"))) or None,
+        "numa_nodes": len(list((SYS / "devices/system/node").glob("node[0-9]*"))) or None,
         **_texts(policy, "governor:scaling_governor frequency_driver:scaling_driver"),
         "frequency_khz_min": _number(read_text(policy / "cpuinfo_min_freq")),
         "frequency_khz_max": _number(read_text(policy / "cpuinfo_max_freq")),
-        "turbo_off": read_text(sys / "devices/system/cpu/intel_pstate/no_turbo"),
+        "turbo_off": read_text(SYS / "devices/system/cpu/intel_pstate/no_turbo"),
         "caches": _caches(cpus[0]) if cpus else {},
         "topology": topology,
     }
 
 
-def _place(cpu: Path) -> dict[str, Any]:
+def _place(cpu: Path) -> Facts:
     return {
         "cpu": int(cpu.name[3:]),
         **_texts(cpu / "topology", "core:core_id package:physical_package_id siblings:thread_siblings_list"),
@@ -111,51 +114,54 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def kernel_facts(proc: Path, sys: Path) -> dict[str, Any]:
+def kernel_facts() -> Facts:
     """Release, command line, clock, scheduler."""
     preempt = re.search(r"PREEMPT\w*", platform.version())
     return {
-        "release": read_text(proc / "sys/kernel/osrelease") or platform.release(),
+        "release": read_text(PROC / "sys/kernel/osrelease") or platform.release(),
         "build": platform.version(),
         "preemption": preempt[0] if preempt else "",
-        "cmdline": read_text(proc / "cmdline"),
+        "cmdline": read_text(PROC / "cmdline"),
         **_texts(
-            sys / "devices/system/clocksource/clocksource0",
+            SYS / "devices/system/clocksource/clocksource0",
             "clock_source:current_clocksource clock_sources:available_clocksource",
         ),
-        "isolated_cpus": read_text(sys / "devices/system/cpu/isolated"),
-        "scheduler": _known(_texts(proc / "sys/kernel", _SCHEDULER_SETTINGS)),
+        "isolated_cpus": read_text(SYS / "devices/system/cpu/isolated"),
+        "scheduler": _known(_texts(PROC / "sys/kernel", _SCHEDULER_SETTINGS)),
     }
 
 
-def mitigation_facts(sys: Path) -> dict[str, Any]:
+def mitigation_facts() -> Facts:
     """The kernel's mitigations of CPU vulnerabilities."""
-    folder = sys / "devices/system/cpu/vulnerabilities"
+    folder = SYS / "devices/system/cpu/vulnerabilities"
     found = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     active = [name for name, text in found.items() if text.startswith("Mitigation")]
     exposed = [name for name, text in found.items() if text.startswith("Vulnerable")]
     return {"active": ", ".join(active), "vulnerable": ", ".join(exposed), "vulnerabilities": found}
 
 
-def virtualization_facts(proc: Path, sys: Path) -> dict[str, Any]:
+def virtualization_facts() -> Facts:
     """Hypervisor, container, and the limits of the lab's control groups."""
-    flags = _field(read_text(proc / "cpuinfo"), "flags").split()
+    flags = _field(read_text(PROC / "cpuinfo"), "flags").split()
     return {
         "hypervisor": "yes" if "hypervisor" in flags else "no" if flags else "",
         "machine": _output("systemd-detect-virt", "--vm"),
         "container": _output("systemd-detect-virt", "--container"),
-        **_texts(sys / "class/dmi/id", "vendor:sys_vendor product:product_name"),
-        **_cgroup_limits(proc, sys),
+        **_texts(SYS / "class/dmi/id", "vendor:sys_vendor product:product_name"),
+        **_cgroup_limits(),
     }
 
 
-def _cgroup_limits(proc: Path, sys: Path) -> dict[str, Any]:
+def _cgroup_limits() -> Facts:
     """The tightest limits on CPU and memory of the lab's control groups, versions 1 and 2."""
     cpus: list[float] = []
     memory_bytes: list[int] = []
-    for line in read_text(proc / "self/cgroup").splitlines():
+    for line in read_text(PROC / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        for folder in _ancestors(sys / "fs/cgroup" / controllers.removeprefix("name="), path):
+        # a container sees a path outside of its own tree
+        own = PurePosixPath(*(part for part in path.split("/") if part != ".."))
+        root = SYS / "fs/cgroup" / controllers.removeprefix("name=")
+        for folder in (root / part for part in (own, *own.parents)):
             quota, _, period = read_text(folder / "cpu.max").partition(" ")
             quota = quota or read_text(folder / "cpu.cfs_quota_us")
             period = period or read_text(folder / "cpu.cfs_period_us")
@@ -171,45 +177,30 @@ def _cgroup_limits(proc: Path, sys: Path) -> dict[str, Any]:
     }
 
 
-def _ancestors(root: Path, path: str) -> Iterator[Path]:
-    parts = [part for part in path.split("/") if part not in ("", "..")]
-    for n in range(len(parts), -1, -1):
-        yield root.joinpath(*parts[:n])
-
-
-_PROC, _SYS = Path("/proc"), Path("/sys")
-_PACKAGE = Path(__file__).parents[2]
-
-
-def environment(
-    data_dir: Path | None = None, proc: Path = _PROC, sys: Path = _SYS, package: Path = _PACKAGE
-) -> dict[str, Any]:
-    """Facts in groups, as JSON types, secrets removed; unreadable facts are left out.
-
-    data_dir: folder of the servers' data; default: the folder for temporary files. package: folder of
-    Steelyard's code.
-    """
-    facts = {
+def environment() -> Facts:
+    """Facts in groups, as JSON types, secrets removed; unreadable facts are left out."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    facts: Facts = {
         "steelyard": {
             "version": VERSION,
             "python": f"{platform.python_implementation()} {platform.python_version()}",
-            **commit(package),
+            **commit(PACKAGE),
         },
-        "cpu": _cpu_facts(proc, sys),
-        "kernel": kernel_facts(proc, sys),
-        "mitigations": mitigation_facts(sys),
-        "virtualization": virtualization_facts(proc, sys),
-        "memory": _memory(proc, sys),
-        "load at start": _load(proc),
-        "storage": _storage(data_dir or Path(os.environ.get("TMPDIR", "/tmp")), proc, sys),
-        "limits": _limits(),
+        "cpu": _cpu_facts(),
+        "kernel": kernel_facts(),
+        "mitigations": mitigation_facts(),
+        "virtualization": virtualization_facts(),
+        "memory": _memory(),
+        "load at start": _load(),
+        "storage": _storage(),
+        "limits": {"open_files_soft": soft, "open_files_hard": hard},
     }
     return redact({group: _known(found) for group, found in facts.items()})
 
 
-def _memory(proc: Path, sys: Path) -> dict[str, Any]:
-    info = read_text(proc / "meminfo")
-    huge = sys / "kernel/mm/transparent_hugepage"
+def _memory() -> Facts:
+    info = read_text(PROC / "meminfo")
+    huge = SYS / "kernel/mm/transparent_hugepage"
 
     def size_bytes(name: str) -> int | None:
         kb = _number(_field(info, name).removesuffix(" kB"))
@@ -221,55 +212,46 @@ def _memory(proc: Path, sys: Path) -> dict[str, Any]:
         "swap_total_bytes": size_bytes("SwapTotal"),
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),
         **{name: chosen(text) for name, text in _texts(huge, _HUGE_PAGES).items()},
-        **_texts(proc / "sys/vm", _MEMORY_SETTINGS),
+        **_texts(PROC / "sys/vm", _MEMORY_SETTINGS),
     }
 
 
-def _load(proc: Path) -> dict[str, Any]:
-    load = read_text(proc / "loadavg").split()
-    facts: dict[str, Any] = (
-        {"average_1_min": float(load[0]), "average_5_min": float(load[1])} if (len(load) > 1) else {}
-    )
+def _load() -> Facts:
+    load = read_text(PROC / "loadavg").split()
+    facts: Facts = dict(zip(("average_1_min", "average_5_min"), map(float, load[:2]), strict=False))
     for resource_name in ("cpu", "io", "memory"):
-        stalled = re.search(r"some avg10=([\d.]+)", read_text(proc / "pressure" / resource_name))
-        if stalled:
+        if stalled := re.search(r"some avg10=([\d.]+)", read_text(PROC / "pressure" / resource_name)):
             facts[f"{resource_name}_stalled_percent_10_s"] = float(stalled[1])
     return facts
 
 
-def _storage(data_dir: Path, proc: Path, sys: Path) -> dict[str, Any]:
-    facts: dict[str, Any] = {"data_dir": str(data_dir)}
+def _storage() -> Facts:
+    """Of the servers' data: the folder for temporary files."""
+    data_dir = Path(os.environ.get("TMPDIR", "/tmp"))
+    facts: Facts = {"data_dir": str(data_dir)}
     try:
         facts["free_bytes"] = shutil.disk_usage(data_dir).free
         place = str(data_dir.resolve())
     except OSError:
         return facts
     best = ""
-    for line in read_text(proc / "self/mounts").splitlines():
+    for line in read_text(PROC / "self/mounts").splitlines():
         source, mount, kind, options, *_ = line.split(" ")
         mount = mount.replace("\\040", " ")
         inside = place == mount or place.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):  # of equal mount points the last one mounted is visible
             best = mount
             facts.update(mount=mount, device=source, filesystem=kind, options=options)
-    queue = _queue(str(facts.get("device", "")), sys)
-    if queue is not None:
+    if queue := _queue(str(facts.get("device", ""))):
         facts["device_scheduler"] = chosen(read_text(queue / "scheduler"))
         facts |= _texts(queue, "device_rotational:rotational device_write_cache:write_cache")
     return facts
 
 
-def _queue(device: str, sys: Path) -> Path | None:
+def _queue(device: str) -> Path | None:
     """The request queue of a block device, or of a partition's disk."""
-    here = sys / "class/block" / Path(device).name
+    here = SYS / "class/block" / Path(device).name
     if not device.startswith("/dev/") or not here.exists():
         return None
-    for folder in (here, here.resolve().parent):
-        if (folder / "queue").is_dir():
-            return folder / "queue"
-    return None
-
-
-def _limits() -> dict[str, Any]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return {"open_files_soft": soft, "open_files_hard": hard}
+    queues = (folder / "queue" for folder in (here, here.resolve().parent))
+    return next(filter(Path.is_dir, queues), None)

@@ -1,19 +1,14 @@
 """The booted kernel and its command line, and whether an option requires another boot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from steelyard.errors import InputError
-from steelyard.lab.environment.environment import kernel_facts, mitigation_facts, read_text
+from steelyard.lab.environment.environment import PROC, Facts, kernel_facts, mitigation_facts, read_text
 from steelyard.study.host_settings import KERNEL, boot_of
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options
-
-_PROC, _SYS = Path("/proc"), Path("/sys")
 
 
 class BootNeeded(Exception):
@@ -33,12 +28,12 @@ class Boot:
     boot_id: str
 
     @classmethod
-    def now(cls, proc: Path = _PROC) -> Boot:
+    def now(cls) -> Self:
         """The boot as the kernel reports it."""
         return cls(
-            release=read_text(proc / "sys/kernel/osrelease"),
-            arguments=frozenset(read_text(proc / "cmdline").split()),
-            boot_id=read_text(proc / "sys/kernel/random/boot_id"),
+            release=read_text(PROC / "sys/kernel/osrelease"),
+            arguments=frozenset(read_text(PROC / "cmdline").split()),
+            boot_id=read_text(PROC / "sys/kernel/random/boot_id"),
         )
 
     def unmet(self, requested: Settings) -> str:
@@ -63,7 +58,7 @@ class Boot:
             raise BootNeeded(requested, f"option {option.label} needs {why}")
 
 
-def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> Facts:
     """Facts of the current boot, for the bundle; {} where no option requires it.
 
     known: facts of earlier boots. Raises InputError when the same boot settings now give another
@@ -74,12 +69,12 @@ def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> dict[str
     met = next((requested for requested in sorted(boots, key=str) if not boot.unmet(dict(requested))), None)
     if met is None:
         return {}
-    kernel = kernel_facts(_PROC, _SYS)
+    kernel = kernel_facts()
     facts = {
         "boot_id": boot.boot_id,
         "settings": dict(met),
         "kernel": kernel,
-        "mitigations": mitigation_facts(_SYS),
+        "mitigations": mitigation_facts(),
     }
     for other in known:
         clock, release = other["kernel"]["clock_source"], other["kernel"]["release"]

@@ -217,7 +217,7 @@ def _named(refusal: Refusal, settings: Settings) -> str:
     return f"{refusal.setting} = {settings[refusal.setting]}: {refusal.why}{hint}"
 
 
-def limits(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Iterator[str]:
+def limits() -> Iterator[str]:
     """What slows all that is measured: `nice 19`, `CPUs 0 of 2`, `a CPU limit of 0.6 CPUs ...`."""
     own = schedule_of(os.getpid())
     if own.policy != "other":
@@ -226,7 +226,7 @@ def limits(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Iterator[str
         yield f"nice {own.nice}"
     if len(own.cpus or ()) < (cpus := os.cpu_count() or 1):
         yield f"CPUs {shown(own.cpus)} of {cpus}"
-    groups = virtualization_facts(proc, sys)
+    groups = virtualization_facts()
     if (limit := groups["cgroup_cpus_limit"]) is not None:
         yield f"a CPU limit of {limit:g} CPUs (control group)"
     if (limit := groups["cgroup_memory_limit_bytes"]) is not None:

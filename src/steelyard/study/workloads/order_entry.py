@@ -1,9 +1,7 @@
 """The workload of order entry, derived from the TPC-C specification."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -44,7 +42,7 @@ class Constants(Strict):
     """of numbers of items"""
 
     @model_validator(mode="after")
-    def _apart(self) -> Constants:
+    def _apart(self) -> Self:
         if abs(self.last_name - self.last_name_loaded) not in _LAST_NAMES_APART:
             raise ValueError(
                 "last_name and last_name_loaded must differ by 65 to 119, and by neither 96 nor 112"

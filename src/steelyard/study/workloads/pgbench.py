@@ -1,10 +1,8 @@
 """The workload of scripts of pgbench, the program that comes with PostgreSQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -37,7 +35,7 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     """none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as of statements"""
 
     @model_validator(mode="after")
-    def _has_texts(self) -> PgbenchWorkload:
+    def _has_texts(self) -> Self:
         for entry in self.script:
             name, _ = self.weighted(entry)
             if name not in BUILTINS and name not in self.script_texts:

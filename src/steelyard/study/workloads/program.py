@@ -1,10 +1,8 @@
 """The workload of any program that reports a score: N instances start together, each with its own score."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -62,7 +60,7 @@ class Reading(Strict):
         return pattern
 
     @model_validator(mode="after")
-    def _one_way(self) -> Reading:
+    def _one_way(self) -> Self:
         if (self.pattern is None) == (self.json_path is None):
             raise ValueError("give either pattern or json_path")
         return self
@@ -154,7 +152,7 @@ class ProgramWorkload(Workload):
         return environment
 
     @model_validator(mode="after")
-    def _known_names(self) -> ProgramWorkload:
+    def _known_names(self) -> Self:
         for text in (*self.command, *self.prepare, self.folder):
             if VARIABLE.search(text):
                 raise ValueError(

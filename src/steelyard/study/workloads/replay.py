@@ -1,10 +1,8 @@
 """The workload of captured traffic: sessions of statements, at the original pace or without pauses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -38,7 +36,7 @@ class ReplayWorkload(SqlWorkload):
     none"""
 
     @model_validator(mode="after")
-    def _binds_values(self) -> ReplayWorkload:
+    def _binds_values(self) -> Self:
         if self.handle == "none":
             raise ValueError("handle: 'none' binds no values: use unnamed, named, per-use or left")
         return self

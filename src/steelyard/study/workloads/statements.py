@@ -1,10 +1,8 @@
 """The workload of database servers: statements, their parameters and texts, and how clients arrive."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -35,7 +33,7 @@ class Statement(Strict):
     """generator by parameter: {kind = 'uniform', low = 1, high = 9}"""
 
     @model_validator(mode="after")
-    def _has_text(self) -> Statement:
+    def _has_text(self) -> Self:
         if not self.sql.strip():
             raise ValueError('the text is needed: sql = "..." or sql_file = "NAME.sql"')
         if found := _META_COMMAND.search(self.sql):

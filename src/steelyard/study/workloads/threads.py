@@ -1,9 +1,7 @@
 """The workload of a simulated machine: groups of threads, each with alternating bursts of CPU and sleeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -29,7 +27,7 @@ class Times(Strict):
     """lognormal: standard deviation over mean"""
 
     @model_validator(mode="after")
-    def _cv_where_it_counts(self) -> Times:
+    def _cv_where_it_counts(self) -> Self:
         if (self.kind == "lognormal") != (self.cv is not None):
             needs = "needs cv (standard deviation over mean)" if self.cv is None else "has no cv"
             raise ValueError(f"{self.kind} {needs}")
@@ -87,7 +85,7 @@ class ThreadsWorkload(Workload):
     groups: dict[GroupName, Group] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _one_scaled(self) -> ThreadsWorkload:
+    def _one_scaled(self) -> Self:
         if self.scaled not in self.groups:
             raise ValueError(f'scaled: no group "{self.scaled}"{nearest(self.scaled, self.groups)}')
         for name, group in self.groups.items():

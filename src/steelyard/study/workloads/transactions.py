@@ -1,9 +1,7 @@
 """What workloads of clients share: arrival; of SQL, how statements are sent, by which driver; their data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -29,7 +27,7 @@ class Arrival(Strict):
     spacing: Literal["poisson", "even"] = "poisson"
 
     @model_validator(mode="after")
-    def _rate_when_open(self) -> Arrival:
+    def _rate_when_open(self) -> Self:
         if (self.kind == "open") != (self.rate_per_s is not None):
             raise ValueError("rate_per_s is required with kind = 'open', and only allowed there")
         return self
@@ -139,7 +137,7 @@ class SqlWorkload(TransactionsWorkload):
     """kind = 'sql': the database in data_directory that the statements use"""
 
     @model_validator(mode="after")
-    def _names_database(self) -> SqlWorkload:
+    def _names_database(self) -> Self:
         if bool(self.data_directory) != bool(self.data_database):
             raise ValueError("data_directory and data_database belong together: give both or neither")
         return self
@@ -172,7 +170,7 @@ class DrivenWorkload(TransactionsWorkload):
     other options here; secrets as ${NAME} from the environment"""
 
     @model_validator(mode="after")
-    def _as_drivers_do(self) -> DrivenWorkload:
+    def _as_drivers_do(self) -> Self:
         if password_written(self.driver_url):
             raise ValueError("driver_url holds a password: write ${NAME}, a variable of the environment")
         for key, value in self.driver_properties.items():

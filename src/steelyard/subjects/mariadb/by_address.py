@@ -1,7 +1,5 @@
 """A running MariaDB at an address: used as it is; only sessions and clients can be factors."""
 
-from __future__ import annotations
-
 from contextlib import closing, suppress
 from functools import cached_property, partial
 from pathlib import Path

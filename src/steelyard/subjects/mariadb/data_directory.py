@@ -1,7 +1,5 @@
 """Data of a MariaDB: a new directory, or a copy of another server's, never changed; and who is let in."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,13 +1,11 @@
 """Facts of a PostgreSQL server: its version, its build and its settings."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 
@@ -194,7 +192,7 @@ class _Memory:
     pieces: Sequence[tuple[int, bytes]]
 
     @classmethod
-    def of(cls, pid: int) -> _Memory:
+    def of(cls, pid: int) -> Self:
         """Raises OSError."""
         process = Path(f"/proc/{pid}")
         program = str((process / "exe").readlink())

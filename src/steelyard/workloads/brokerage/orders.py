@@ -1,9 +1,7 @@
 """Orders of the days before the data were loaded: who traded what, drawn like the clients' own orders."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,9 +99,9 @@ class Orders:
         """Market and limit buys."""
         return (self.type == 0) | (self.type == 2)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Orders:
+    def where(self, chosen: NDArray[np.bool_]) -> Self:
         """The rows that are chosen."""
-        return Orders(**{name: column[chosen] for name, column in vars(self).items()})
+        return replace(self, **{name: column[chosen] for name, column in vars(self).items()})
 
 
 def orders_of(scale: Scale, day: int) -> Orders:
