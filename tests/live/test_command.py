@@ -21,7 +21,7 @@ from needs import needs
 
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.report.charts.work import clients
 from steelyard.report.presented import present
 from steelyard.run_tables.rows import Columns

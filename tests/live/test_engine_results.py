@@ -11,8 +11,7 @@ from typing import Any
 from servers import plan, stub
 
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import ENGINES
-from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.lab.engines.result import ENGINES, EngineResult, Facts
 
 CPUS = frozenset(os.sched_getaffinity(0))
 PHASES = {"points": [1, 2], "warm_up_s": 0.05, "measure_s": 0.2, "cool_down_s": 0.05, "seed": 1}

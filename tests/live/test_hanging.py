@@ -16,7 +16,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.host.processes import limits
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 
 
 def test_a_wait_without_end_has_a_limit_in_all(

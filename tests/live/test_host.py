@@ -24,7 +24,7 @@ from steelyard.host.finding import held, privileged
 from steelyard.host.kernel.setting import Saved, value_of, write
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.machine.refused_settings import permitted, refusals
 from steelyard.study.host_settings import Schedule, cpus_of, host_settings

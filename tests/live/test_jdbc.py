@@ -16,7 +16,7 @@ from servers import Server, plan, postgres
 
 from steelyard.bundle.reader import Bundle
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 
 pytestmark = needs_java
 CONNECTOR_J = "org.mariadb.jdbc:mariadb-java-client:3.4.1"

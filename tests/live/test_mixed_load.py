@@ -17,7 +17,7 @@ from steelyard.host.cpus.scheduling import place, schedule_of
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.alone import BackgroundSessions
 from steelyard.lab.engines.plan import engine_plan
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.load_study import plan_study
 from steelyard.study.study import Slot

@@ -14,7 +14,7 @@ from laboratory import Lab
 from servers import Server, plan, postgres
 
 from steelyard.bundle.reader import Bundle
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 
 pytestmark = needs_java
 

@@ -14,7 +14,7 @@ from distributed import Client
 from steelyard.errors import InputError
 from steelyard.fleet.connection import SILENCE_S, UP, Connection, Offset, offset_of
 from steelyard.fleet.on_host import answer_the_lab
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import Json, LoadFailed
 from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
@@ -93,10 +93,10 @@ class Bus:
             pure=False,
         )
 
-    def subscribe(self, channel: str, handler: Callable[[Mapping[str, Any]], None]) -> None:
+    def subscribe(self, channel: str, handler: Callable[[Json], None]) -> None:
         """Calls the handler for each event of the channel, in a thread of the bus."""
 
-        def with_time(event: tuple[float, Mapping[str, Any]]) -> None:
+        def with_time(event: tuple[float, Json]) -> None:
             handler(event[1])
 
         self._client.subscribe_topic(channel, with_time)
@@ -106,7 +106,7 @@ class Bus:
         self._client.unsubscribe_topic(channel)
 
     def call(
-        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float | None = None
+        self, operation: str, arguments: Mapping[str, Json], limit_s: float | None = None
     ) -> dict[str, Any]:
         """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host.
 
@@ -138,9 +138,7 @@ class Bus:
                 exchanges.append((sent, read, time.monotonic_ns()))
         return offset_of(exchanges)
 
-    async def _answers(
-        self, operation: str, arguments: Mapping[str, Mapping[str, Any]], limit_s: float
-    ) -> dict[str, Any]:
+    async def _answers(self, operation: str, arguments: Mapping[str, Json], limit_s: float) -> dict[str, Any]:
         calls = {
             asyncio.create_task(self._answer(host, operation, own)): host for host, own in arguments.items()
         }
@@ -160,13 +158,18 @@ class Bus:
             for call in waiting:
                 call.cancel()
 
-    async def _answer(self, host: str, operation: str, arguments: Mapping[str, Any]) -> Any:
+    async def _answer(self, host: str, operation: str, arguments: Json) -> Any:
         async with self._client.rpc(self._addresses[host]) as remote:
             return await getattr(remote, f"steelyard_{operation}")(**arguments)
 
     def _silent(self, hosts: Sequence[str], limit_s: float) -> LoadFailed:
         more = f"; nor from {len(hosts) - 1} others" if len(hosts) > 1 else ""
         return self.lost(hosts[0], f"no answer within {limit_s:g} s{more}")
+
+    def check(self) -> None:
+        """Raises LoadFailed, which names the host, when one is lost: none takes its place."""
+        if self.failure:
+            raise LoadFailed(self.failure)
 
     def lost(self, host: str, cause: str) -> LoadFailed:
         """What to raise when a host is lost: the first loss, which may have caused the others."""

@@ -14,8 +14,7 @@ from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Offset, drift_ns
 from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
 
@@ -25,7 +24,6 @@ _LOOK_S = 0.2
 _LEAD_NS, _LEAD_OF_TURN_NS, _LEAD_OF_HOST_NS = 400_000_000, 50_000_000, 2_000_000
 _SLOWEST_TIMES, _LAST = 2, 20
 _STARTED_S = 30.0
-_Event = Mapping[str, Any]
 # of the events of a turn (crates/load/src/engine/turns.rs)
 _SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
 
@@ -45,22 +43,21 @@ class FleetEngine:
         self,
         bus: Bus,
         engine: str,
-        plan: Mapping[str, Any],
+        plan: Json,
         limit_s: float = math.inf,
         task: Callable[..., HostResult] = drive,
     ) -> None:
         """task: what runs on each host."""
-        if bus.failure:
-            raise LoadFailed(bus.failure)
+        bus.check()
         self._bus = bus
         self._channel = f"{bus.lab}/{uuid4().hex}"
-        self._events: SimpleQueue[tuple[str, _Event | None]] = SimpleQueue()
-        self._waiting: dict[tuple[str, int], dict[str, _Event]] = {}
-        self._ticks: dict[str, _Event] = {}
+        self._events: SimpleQueue[tuple[str, Json | None]] = SimpleQueue()
+        self._waiting: dict[tuple[str, int], dict[str, Json]] = {}
+        self._ticks: dict[str, Json] = {}
         self._phase: tuple[str, int] | None = None
         self._commanded = self._stopped = False
         self._took_ns = deque([0], maxlen=_LAST)
-        self._turn: Mapping[str, Any] = {}
+        self._turn: Json = {}
         self._repeats = Repeats()
         self.clocks: Mapping[str, Offset] = bus.offsets()
         bus.subscribe(self._channel, lambda event: self._events.put((event["host"], event)))
@@ -71,15 +68,14 @@ class FleetEngine:
             future.add_done_callback(partial(self._end, host))
             self._tasks[host] = future
 
-    def result(self, on_event: Callable[[_Event], None], limit_s: float = math.inf) -> EngineResult:
+    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
         """The merged result, when all have ended; on_event gets each event once, as of one engine.
 
         Raises LoadFailed, which names the host, when one fails or is lost.
         """
         began_s, ended = time.monotonic(), dict[str, HostResult]()
         while len(ended) < len(self._tasks):
-            if self._bus.failure:
-                raise LoadFailed(self._bus.failure)
+            self._bus.check()
             if self._stopped:
                 raise LoadFailed("the load engines were stopped")
             if time.monotonic() - began_s > limit_s:
@@ -102,7 +98,7 @@ class FleetEngine:
             tables["notices"] = {"code": [*found["code"], "turns-repeated"], "text": [*found["text"], notice]}
         return EngineResult(result.engine, tables, result.facts)
 
-    def command(self, command: Mapping[str, Any]) -> None:
+    def command(self, command: Json) -> None:
         """Sends a command to all engines, while result() runs in another thread. Raises LoadFailed."""
         self._await_start()
         if command["do"] != "turn":
@@ -133,7 +129,7 @@ class FleetEngine:
             # dask has many exceptions for a worker that died
             raise self._bus.lost(host, str(error)) from None
 
-    def _handle(self, host: str, event: _Event, on_event: Callable[[_Event], None]) -> None:
+    def _handle(self, host: str, event: Json, on_event: Callable[[Json], None]) -> None:
         match event["event"]:
             case "tick":
                 self._ticks[host] = event
@@ -152,7 +148,7 @@ class FleetEngine:
             case _:
                 pass
 
-    def _gather(self, host: str, event: _Event, on_event: Callable[[_Event], None]) -> None:
+    def _gather(self, host: str, event: Json, on_event: Callable[[Json], None]) -> None:
         """An event that counts when all hosts have sent it."""
         name = str(event["event"]), int(event["point"])
         found = self._waiting.setdefault(name, {})
@@ -174,14 +170,14 @@ class FleetEngine:
     def _lead_of_turn_ns(self) -> int:
         return max(_LEAD_OF_TURN_NS, _SLOWEST_TIMES * max(self._took_ns))
 
-    def _send_at(self, lead_ns: int, command: Mapping[str, Any]) -> None:
+    def _send_at(self, lead_ns: int, command: Json) -> None:
         """Sends a command that all carry out at one instant, each on its own clock."""
         start_ns = time.monotonic_ns() + lead_ns + _LEAD_OF_HOST_NS * len(self._tasks)
         self._send(
             {host: {**command, "at_ns": clock.to_host(start_ns)} for host, clock in self.clocks.items()}
         )
 
-    def _send(self, commands: Mapping[str, _Event]) -> None:
+    def _send(self, commands: Mapping[str, Json]) -> None:
         calls = {
             host: {"engine": engine_id(self._channel, host), "line": dict(command)}
             for host, command in commands.items()
@@ -205,7 +201,7 @@ class FleetEngine:
                 names = ", ".join(host for host, runs in there.items() if not runs)
                 raise LoadFailed(f"the load engine did not start on {names}")
 
-    def _here(self, host: str, event: _Event) -> dict[str, Any]:
+    def _here(self, host: str, event: Json) -> dict[str, Any]:
         """The event with its times on the lab's clock."""
         clock = self.clocks[host]
         return {
@@ -215,7 +211,7 @@ class FleetEngine:
         }
 
 
-def _together(events: Sequence[_Event]) -> dict[str, Any]:
+def _together(events: Sequence[Json]) -> dict[str, Any]:
     """Events of all hosts as one: counts added, the first start, the last end."""
     found = dict(events[0])
     for key, value in found.items():

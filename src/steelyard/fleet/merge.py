@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from steelyard import _core
 from steelyard.fleet.connection import Offset
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed
 from steelyard.quantities import count
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each

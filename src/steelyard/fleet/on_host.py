@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from distributed import get_worker, secede
 from steelyard.fleet.connection import beat, end_without
 from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Json
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.run_parts import Pulse
 from steelyard.monitors import Target, made
@@ -51,7 +51,7 @@ def engine_id(channel: str, host: str) -> str:
     return f"{channel} {host}"
 
 
-def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s: float) -> HostResult:
+def drive(channel: str, host: str, engine: str, plan: Json, limit_s: float) -> HostResult:
     """Runs one engine to its end; its events go to the topic `channel`, with the host. Raises LoadFailed."""
     # it only waits: engines of other options, which take turns, need the worker's thread
     secede()
@@ -63,7 +63,7 @@ def drive(channel: str, host: str, engine: str, plan: Mapping[str, Any], limit_s
     monitoring = Monitoring(made(_RATES_HZ), Target({"engine": process.pid, "monitors": os.getpid()}), 0)
     monitoring.start(cpus)
 
-    def forward(event: Mapping[str, Any]) -> None:
+    def forward(event: Json) -> None:
         if event["event"] == "phase":
             monitoring.mark()
         worker.log_event(channel, {**event, "host": host})
@@ -113,7 +113,7 @@ def runs(engine: str) -> bool:
     return engine in engines
 
 
-async def command(engine: str, line: Mapping[str, Any]) -> bool:
+async def command(engine: str, line: Json) -> bool:
     """Whether the engine of this id runs, and has the command."""
     if (process := engines.get(engine)) is None:
         return False

@@ -11,7 +11,7 @@ from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.process import Place
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import Json
 from steelyard.study.fleet import Fleet
 from steelyard.version import VERSION
 
@@ -53,7 +53,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     }
 
 
-def refuse_unlike(facts: Mapping[str, Mapping[str, Any]]) -> None:
+def refuse_unlike(facts: Mapping[str, Json]) -> None:
     """Raises InputError where a host has another version of steelyard: it would read the plan otherwise."""
     unlike = {name: own["version"] for name, own in facts.items() if own["version"] != VERSION}
     if unlike:
@@ -77,7 +77,7 @@ def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
                 raise InputError(f"host {host}: {cause}", f"on {host}: {hint}", ("workload", "driver"))
 
 
-def text(found: Mapping[str, Any]) -> str:
+def text(found: Json) -> str:
     """What was found, as a table and sentences."""
     columns = ("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")
     rows = [
@@ -99,7 +99,7 @@ def text(found: Mapping[str, Any]) -> str:
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 
-def _findings(hosts: Mapping[str, Mapping[str, Any]], loads: Sequence[str]) -> Iterator[str]:
+def _findings(hosts: Mapping[str, Json], loads: Sequence[str]) -> Iterator[str]:
     """Sentences about what would limit or disturb a study."""
     for name, own in hosts.items():
         if own["version"] != VERSION:
@@ -117,7 +117,7 @@ def _findings(hosts: Mapping[str, Mapping[str, Any]], loads: Sequence[str]) -> I
         yield f"load hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
 
 
-def _limit(own: Mapping[str, Any]) -> str:
+def _limit(own: Json) -> str:
     return "open files: ulimit -n" if own["files"] - _FILES_BESIDE < own["ports"] else "local ports"
 
 
@@ -140,20 +140,4 @@ def load_hosts(fleet: Fleet, folder: Path, drivers: Collection[str]) -> Generato
     with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         refuse_unlike(bus.facts)
         refuse_without_drivers(bus, drivers)
-        yield FleetPlace(bus)
-
-
-class FleetPlace:
-    """The load hosts of a bus."""
-
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-
-    def __call__(self, engine: str, plan: Mapping[str, Any], _cpus: frozenset[int], /) -> FleetEngine:
-        """Starts an engine on each host, as one."""
-        return FleetEngine(self._bus, engine, plan)
-
-    def check(self) -> None:
-        """Raises LoadFailed, which names the host, when one is lost: none takes its place."""
-        if self._bus.failure:
-            raise LoadFailed(self._bus.failure)
+        yield Place(lambda engine, plan, _: FleetEngine(bus, engine, plan), bus.check)

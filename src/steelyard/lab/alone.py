@@ -5,23 +5,19 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
 from steelyard.lab.engines.result_tables import backlog_notices, noticed, outcome, run_tables
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.latch_rows_postgres import Tranches
-from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
@@ -44,11 +40,11 @@ class Listener:
     """
 
     mark: Callable[[], None]
-    phase: Callable[[Mapping[str, Any]], None]
+    phase: Callable[[Json], None]
     tick: Callable[[float], None]
     last: tuple[int, int] = (0, 0)
 
-    def __call__(self, event: Mapping[str, Any]) -> None:
+    def __call__(self, event: Json) -> None:
         """Handles one event."""
         if event["event"] == "phase":
             self.phase(event)
@@ -64,10 +60,9 @@ class Listener:
 def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> run_parts.Run:
     """One run of one option, by itself."""
     subject = laboratory.subjects[0]
-    times = Times(time.monotonic_ns())
-    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    times = Times()
     laboratory.progress.run_started(slot.option.label, slot.block, slot.slot)
-    run = run_parts.Run(slot, attempt, "void", "", started_at, 0.0)
+    run = run_parts.Run(slot, attempt, "void", "", times.began_at, 0.0)
     try:
         laboratory.host.change(slot.option)
         load = started(subject, slot.option)
@@ -93,11 +88,9 @@ def _load(
     work = laboratory.works[slot.option.label]
     plan = engine_plan(laboratory.study, slot, work, load, laboratory.numbers.of(0, 1))
     times.set_up_ns = times.now_ns()
-    engine = laboratory.place(load.engine, plan, run_parts.engine_cpus(load, laboratory.placement))
+    engine = laboratory.engine(load, plan)
     try:
-        pids = laboratory.host.settle(slot.option, run_parts.root_processes(load, engine.pid))
-        target = run_parts.target_of(load, pids, laboratory.placement.engine)
-        monitoring = Monitoring(laboratory.readers(), target, times.origin_ns)
+        pids, target, monitoring = laboratory.observed(slot, load, engine, times.origin_ns)
         # after the monitors: the server has one process for each of their connections
         tranches = _tranches(laboratory, load)
         probing = Probing(_probes(laboratory, load), target, laboratory.placement.engine, tranches)
@@ -108,7 +101,7 @@ def _load(
     try:
         background = BackgroundSessions(laboratory.host, slot.option, work, load)
 
-        def phase(event: Mapping[str, Any]) -> None:
+        def phase(event: Json) -> None:
             probing.phase(event)
             background.phase(event)
             if event["phase"] == "cool-down":
@@ -143,7 +136,7 @@ def _load(
     return tables | probed, result
 
 
-def _probes(laboratory: Laboratory, load: Load) -> Mapping[str, Any]:
+def _probes(laboratory: Laboratory, load: Load) -> Json:
     return {} if load.own_clock else laboratory.study.probes.of_the_kernel
 
 
@@ -188,7 +181,7 @@ class BackgroundSessions:
         self._text, self._count = _background(work)
         self._threads: set[int] = set()
 
-    def phase(self, event: Mapping[str, Any]) -> None:
+    def phase(self, event: Json) -> None:
         """Schedules the sessions before the measure phase."""
         if self._requested and event["phase"] in ("warm-up", "measure") and not self._threads:
             self._schedule(self._requested)

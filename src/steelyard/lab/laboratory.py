@@ -3,16 +3,18 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.scheduling import Placement
-from steelyard.lab.engines.process import Place, ThisMachine
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.process import Place, RunningEngine
+from steelyard.lab.engines.result import EngineResult, Json
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
 from steelyard.lab.machine.host_settings import Host
-from steelyard.lab.run_parts import growth_samples, joined
-from steelyard.monitors import Reader, declared, made
+from steelyard.lab.observe.monitoring import Monitoring
+from steelyard.lab.run_parts import growth_samples, joined, root_processes, target_of
+from steelyard.monitors import Reader, Target, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
 from steelyard.run_tables.questions import asked
@@ -83,9 +85,13 @@ class Progress(Protocol):
 
 @dataclass
 class Times:
-    """Ends of the lab's own phases of a run: ns since origin_ns, which is a time of CLOCK_MONOTONIC."""
+    """Ends of the lab's own phases of a run: ns since origin_ns, which is a time of CLOCK_MONOTONIC.
 
-    origin_ns: int
+    began_at: the origin as date and time.
+    """
+
+    origin_ns: int = field(default_factory=time.monotonic_ns)
+    began_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     set_up_ns: int = 0
     after_ns: int = 0
     end_ns: int = 0
@@ -131,12 +137,22 @@ class Laboratory:
     host: Host
     progress: Progress
     admit: Callable[[str, Mapping[str, Any]], None]
-    place: Place = field(default_factory=ThisMachine)
-    numbers: Numbers = field(default_factory=Numbers)
+    place: Place
+    numbers: Numbers
 
-    def readers(self) -> dict[str, tuple[Reader, float]]:
-        """The monitors of one run with their rates, by name."""
-        return readers_of(self.study, self.kind)
+    def engine(self, load: Load, plan: Json) -> RunningEngine:
+        """The load engine of a run, which waits for its events to be read."""
+        # measured work in process may use the server's CPUs too
+        more = self.placement.server if load.in_process else frozenset[int]()
+        return self.place.start(load.engine, plan, self.placement.engine | more)
+
+    def observed(
+        self, slot: Slot, load: Load, engine: RunningEngine, origin_ns: int
+    ) -> tuple[Mapping[str, int], Target, Monitoring]:
+        """The processes of a run by role, scheduled as its option wants them; its monitors, opened."""
+        pids = self.host.settle(slot.option, root_processes(load, engine.pid))
+        target = target_of(load, pids, self.placement.engine)
+        return pids, target, Monitoring(readers_of(self.study, self.kind), target, origin_ns)
 
     def tables_of(
         self,

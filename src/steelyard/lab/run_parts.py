@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.processes.limits import within
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, LoadFailed
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
@@ -24,11 +22,6 @@ from steelyard.workloads import Condition, Work
 
 _PERIOD_S = 0.2
 _STILL_S = 0.5
-
-
-def engine_cpus(load: Load, placement: Placement) -> frozenset[int]:
-    """Measured work in process may use the server's CPUs too."""
-    return placement.server | placement.engine if load.in_process else placement.engine
 
 
 def root_processes(load: Load, engine: int | None) -> dict[str, int]:

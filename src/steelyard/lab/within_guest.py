@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from typing import Any
 from steelyard.host.guests.kernels import FACT, SCRATCH
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, reported_facts
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, made
@@ -87,7 +86,7 @@ def main() -> None:
         print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
 
 
-def _measured(plan: Mapping[str, Any]) -> EngineResult:
+def _measured(plan: Json) -> EngineResult:
     server = _serve(plan["server"])
     _await_ready(server, plan["server"]["ready"])
     result = _load(server.pid, plan["load"], plan["probes"])
@@ -108,7 +107,7 @@ def _leave(result: EngineResult) -> None:
         os.fsync(disk.fileno())
 
 
-def _serve(plan: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+def _serve(plan: Json) -> subprocess.Popen[bytes]:
     data = Path(plan["data"])
     shutil.copytree(plan["template"], data, symlinks=True)
     for path in (data, *data.rglob("*")):
@@ -136,7 +135,7 @@ def _await_ready(server: subprocess.Popen[bytes], ready: str) -> None:
     raise LoadFailed(f"the server did not start: {_LOG.read_text(errors='replace')[-_TAIL:]}")
 
 
-def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> EngineResult:
+def _load(server: int, plan: Json, probes: Json) -> EngineResult:
     cpus = frozenset(os.sched_getaffinity(0))
     engine = LoadProcess("load", plan, cpus)
     pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
@@ -145,7 +144,7 @@ def _load(server: int, plan: Mapping[str, Any], probes: Mapping[str, Any]) -> En
     probing = Probing(probes, target, cpus)
     monitoring.start(cpus)
 
-    def on_event(event: Mapping[str, Any]) -> None:
+    def on_event(event: Json) -> None:
         if event["event"] == "phase":
             probing.phase(event)
             monitoring.mark()

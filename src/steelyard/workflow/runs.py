@@ -16,8 +16,8 @@ from steelyard.bundle.storage.study_files import changed_files
 from steelyard.errors import InputError, brief, typed
 from steelyard.host.cpus.scheduling import Placement, place
 from steelyard.host.processes.guard import Guard, GuardLost
-from steelyard.lab.engines.process import Place, ThisMachine
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.process import Place
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.laboratory import Laboratory, Numbers, Progress
@@ -41,7 +41,7 @@ def _place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
     """Where the load engines of a study run, while the context lasts. Raises InputError."""
     fleet = prepared.study.fleet
     if fleet is None:
-        return nullcontext(ThisMachine())
+        return nullcontext(Place())
     workloads = filter(None, map(driven, prepared.options))
     drivers = {located(workload.driver, prepared.folder) for workload in workloads}
     return _of_fleet("place").load_hosts(fleet, prepared.folder / fleet.folder, drivers)

@@ -15,8 +15,7 @@ from steelyard.fleet.connection import SAME, Offset
 from steelyard.fleet.engine import host_tables
 from steelyard.fleet.merge import Part, merged
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.registry import ENGINES
-from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.lab.engines.result import ENGINES, EngineResult, Facts
 
 EMPTY = {
     "t_ns": [], "monitor": [], "entity": [], "metric": [], "value": [],

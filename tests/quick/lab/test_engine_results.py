@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.lab.engines.registry import ENGINES, LoadFailed
-from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.lab.engines.result import ENGINES, EngineResult, Facts, LoadFailed
 from steelyard.lab.engines.result_tables import backlog_notices
 from steelyard.run_tables.rows import Rows, SchemaError
 from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES, Column, Table

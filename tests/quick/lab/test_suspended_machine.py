@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.run_parts import Pulse
 
 

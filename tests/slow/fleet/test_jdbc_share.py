@@ -11,7 +11,7 @@ from java_engine import PGJDBC, class_path, needs_java
 from java_hosts import CONNECT, NEXT, WORK, Javas, drawn, now, share, share_server, turn
 from servers import Server, plan
 
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 
 pytestmark = needs_java
 

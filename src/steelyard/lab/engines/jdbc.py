@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steelyard.errors import InputError
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.subjects.drivers.connection import command, with_own_programs, with_pieces
 
 

@@ -1,8 +1,8 @@
 """The load engine's plan for one run, from the study, the option and the subject's load."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from steelyard.lab.engines.result import Json
 from steelyard.study.plan import run_seconds
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load, Server
@@ -56,11 +56,11 @@ def engine_plan(
     return {**load.plan, **_address(server), **plan, **trace, **count}
 
 
-def _numbered(part: Mapping[str, Any], numbers: tuple[int, int]) -> dict[str, Any]:
+def _numbered(part: Json, numbers: tuple[int, int]) -> dict[str, Any]:
     """A statement or transaction of the plan whose sequences begin and step so."""
     first, step = numbers
 
-    def of(generator: Mapping[str, Any]) -> Mapping[str, Any]:
+    def of(generator: Json) -> Json:
         if generator["kind"] not in ("sequence", "unique"):
             return generator
         own = generator.get("step", 1)
@@ -71,7 +71,7 @@ def _numbered(part: Mapping[str, Any], numbers: tuple[int, int]) -> dict[str, An
     return {**part, **{key: {name: of(one) for name, one in found.items()} for key, found in given.items()}}
 
 
-def _priming(plan: Mapping[str, Any], work: Work, load: Load, protocol: str) -> dict[str, Any]:
+def _priming(plan: Json, work: Work, load: Load, protocol: str) -> dict[str, Any]:
     """How often new connections execute each transaction before their load: those that a roll back undoes."""
     times = _PRIMING.get(plan["handle"], 1)
     if (jdbc := load.plan.get("jdbc")) and times > 1:
@@ -85,7 +85,7 @@ def _priming(plan: Mapping[str, Any], work: Work, load: Load, protocol: str) -> 
     }
 
 
-def names_of(part: Mapping[str, Any]) -> set[str]:
+def names_of(part: Json) -> set[str]:
     """All names in a transaction of the plan, or in a step: its own, and its statements'."""
     inner = (step for key in ("steps", "then", "else") for step in part.get(key, ()))
     return {part.get("name", ""), *part.get("statements", ())}.union(*map(names_of, inner))

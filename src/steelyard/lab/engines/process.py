@@ -15,15 +15,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.host.processes.signals import end_with
-from steelyard.lab.engines.registry import ENGINES, LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import ENGINES, EngineResult, Json, LoadFailed
 
 _SILENCE_S = 30.0
 _BEAT_S = 1.0
@@ -39,7 +39,7 @@ class LoadProcess:
     It gets its plan when result() is called, so that monitors and probes can start first.
     """
 
-    def __init__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+    def __init__(self, engine: str, plan: Json, cpus: frozenset[int]) -> None:
         self._engine = engine
         self._process = subprocess.Popen(
             [sys.executable, "-m", "steelyard.lab.engines.process", engine, str(os.getpid())],
@@ -57,9 +57,7 @@ class LoadProcess:
         self._complaints = bytearray()
         pin(self.pid, cpus)
 
-    def result(
-        self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
-    ) -> EngineResult:
+    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
         """Runs the plan, calls on_event for each event, and returns the checked result.
 
         Raises LoadFailed when the engine fails, ends, is silent for 30 s, or takes longer than limit_s, and
@@ -88,7 +86,7 @@ class LoadProcess:
         tail = self._complaints.decode(errors="replace").strip()
         raise LoadFailed(f"the load engine ended with {how}" + (f": {tail}" if tail else ""))
 
-    def command(self, command: Mapping[str, Any]) -> None:
+    def command(self, command: Json) -> None:
         """Sends a command to an engine in turns or among several, while result() runs in another thread.
 
         Raises LoadFailed when the engine does not read its plan, or has ended.
@@ -233,13 +231,11 @@ class RunningEngine(Protocol):
         """Its process on this machine."""
         ...
 
-    def result(
-        self, on_event: Callable[[Mapping[str, Any]], None], limit_s: float = math.inf
-    ) -> EngineResult:
+    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
         """The result, when it has ended; see `LoadProcess`."""
         ...
 
-    def command(self, command: Mapping[str, Any]) -> None:
+    def command(self, command: Json) -> None:
         """Sends a command while result() runs in another thread. Raises LoadFailed."""
         ...
 
@@ -248,24 +244,13 @@ class RunningEngine(Protocol):
         ...
 
 
-class Place(Protocol):
-    """Where engines run."""
+@dataclass(frozen=True)
+class Place:
+    """Where engines run; default: this machine, as children of the lab.
 
-    def __call__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int], /) -> RunningEngine:
-        """Starts an engine by its name in the registry. cpus: those that it may use where it runs here."""
-        ...
+    start: an engine by its name, with its plan and the CPUs that it may use where it runs here. check: raises
+    LoadFailed when engines can no longer start there: the study cannot continue.
+    """
 
-    def check(self) -> None:
-        """Raises LoadFailed when engines can no longer start there: the study cannot continue."""
-        ...
-
-
-class ThisMachine:
-    """This machine, for its own engines."""
-
-    def __call__(self, engine: str, plan: Mapping[str, Any], cpus: frozenset[int], /) -> RunningEngine:
-        """Starts an engine as a child."""
-        return LoadProcess(engine, plan, cpus)
-
-    def check(self) -> None:
-        """It is there."""
+    start: Callable[[str, Json, frozenset[int]], RunningEngine] = LoadProcess
+    check: Callable[[], None] = lambda: None

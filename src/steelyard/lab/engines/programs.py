@@ -17,8 +17,7 @@ from typing import Any
 
 from steelyard.host.processes.signals import adopt_orphans, end_with
 from steelyard.lab.engines.instances import Instance, Instances, end_descendants
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, LoadFailed
 from steelyard.quantities import time_unit_ns
 from steelyard.run_tables.rows import Rows
 

@@ -1,15 +1,104 @@
-"""An engine's result at the end of a run: tables and facts, checked on arrival."""
+"""The lab's engines by name; the result of each at the end of a run: tables and facts, checked on arrival."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from types import UnionType
-from typing import Any, Self, cast, get_args, get_origin, get_type_hints
+from typing import Any, Self, cast, get_args, get_type_hints
 
-from steelyard.lab.engines.registry import ENGINES, LoadFailed
 from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
 from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
+
+# from the plan (JSON) and a listener (lines of JSON) to the result (JSON); an engine that works in turns also
+# gets a function that waits so many seconds for the next command (JSON)
+Run = Callable[..., str]
+# an object: a plan, an event, a command
+Json = Mapping[str, Any]
+
+
+# words with which a server ends a session, and the setting behind them
+_TIMEOUTS = {
+    "due to idle-session timeout": "idle_session_timeout",
+    "due to idle-in-transaction timeout": "idle_in_transaction_session_timeout",
+    "due to transaction timeout": "transaction_timeout",
+    "because of inactivity": "wait_timeout",
+}
+
+
+class LoadFailed(Exception):
+    """The engine could not continue: the text gives the cause, and a time that was too short."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        key = next((key for words, key in _TIMEOUTS.items() if words in text), "")
+        return text + (f" (raise {key} in [subject.session])" if key else "")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second;
+    takes_commands: can work in turns.
+
+    tables: in every result; optional: in a result only if they have rows; facts: that the engine reports
+    about itself. A result contains nothing else.
+    """
+
+    place: str
+    tables: frozenset[str]
+    optional: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+    reports_alive: bool = False
+    takes_commands: bool = False
+
+    def load(self) -> Run:
+        """The function that runs a plan."""
+        module, _, function = self.place.partition(":")
+        return getattr(import_module(module), function)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LOAD_TABLES = _names(
+    "phases throughput latency clients transactions executions marks errors samples notices inspect asides"
+)
+_LOAD_FACTS = _names(
+    "threads connections_made reconnections numbered connect_ns_mean backlog io connections_lost"
+    " connections_lost_cause began_ns"
+)
+
+_LOAD = Engine(
+    "steelyard._core:load_run", _LOAD_TABLES, facts=_LOAD_FACTS, reports_alive=True, takes_commands=True
+)
+ENGINES: dict[str, Engine] = {
+    "load": _LOAD,
+    "jdbc": replace(_LOAD, place="steelyard.lab.engines.jdbc:run"),
+    "latch": Engine(
+        "steelyard._core:latch_run",
+        _names("phases throughput latency clients errors samples latches latch_histograms"),
+        facts=_names("threads busy_turn_ns clock_ns sampled_every spin in_turn sees_misses sees_sleeps")
+        | _names("guarded exclusive_gets"),
+        reports_alive=True,
+    ),
+    "dispatch": Engine(
+        "steelyard.lab.engines.dispatcher:run",
+        _names("phases throughput latency clients samples"),
+        optional=_names("trace"),
+        facts=_names("events"),
+    ),
+    "programs": Engine("steelyard.lab.engines.programs:run", _names("phases scores further_scores")),
+    # the load engine and the kernel probes run in the guest
+    "guest": Engine(
+        "steelyard.lab.within_guest:run",
+        _LOAD_TABLES,
+        optional=_names("profile locks scheduling"),
+        facts=_LOAD_FACTS,
+    ),
+}
+
 
 _PerPoint = tuple[int, ...]
 
@@ -46,7 +135,7 @@ class Facts:
     events: int | None = None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    def of(cls, values: Json) -> Self:
         """Facts as JSON carries them. Raises KeyError for an unknown name, TypeError for a wrong value."""
         types = _types()
         for name, value in values.items():
@@ -65,15 +154,10 @@ def _types() -> dict[str, UnionType]:
 
 
 def _fits(value: object, kinds: UnionType) -> bool:
-    own = type(value)
-    for kind in get_args(kinds):
-        if get_origin(kind) is tuple:
-            fits = own is list and all(type(number) is int for number in cast("list[object]", value))
-        else:
-            fits = own is kind or (kind is float and own is int)
-        if fits:
-            return True
-    return False
+    allowed = get_args(kinds)
+    if isinstance(value, list):
+        return _PerPoint in allowed and {*map(type, cast("list[object]", value))} <= {int}
+    return type(value) in allowed or (type(value) is int and float in allowed)
 
 
 _FACTS = "engine"  # their key in JSON
@@ -91,7 +175,7 @@ class EngineResult:
     facts: Facts = field(default_factory=Facts)
 
     @classmethod
-    def of(cls, engine: str, result: Mapping[str, Any]) -> Self:
+    def of(cls, engine: str, result: Json) -> Self:
         """The result that an engine sent as JSON.
 
         Raises LoadFailed, with engine, table and column, for a table or column that is unknown or missing,

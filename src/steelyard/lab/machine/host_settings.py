@@ -17,7 +17,7 @@ from steelyard.host.kernel.setting import Saved, hold, put_back, settle, value_o
 from steelyard.host.kernel.uprobes import new_group, take_away
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.machine.boots import Boot
 from steelyard.study.host_settings import SESSIONS, Schedule, Share, host_settings
 from steelyard.study.kernel_files import coupled

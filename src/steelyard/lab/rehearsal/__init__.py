@@ -15,7 +15,7 @@ from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab.doctor.permissions import FILES_OF_AN_ENGINE, refused_probes
 from steelyard.lab.engines.plan import LIFE_PER_PRIMING
-from steelyard.lab.engines.registry import LoadFailed
+from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.laboratory import readers_of
 from steelyard.lab.machine.boots import BootNeeded

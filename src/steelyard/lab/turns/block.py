@@ -5,19 +5,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, LoadFailed
 from steelyard.lab.engines.result_tables import outcome
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
-from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.lane import Course, Lane, own_samples, turn_ms
 from steelyard.lab.turns.schedule import deals, rounds_of
@@ -35,7 +32,7 @@ _PRIME_MS = 100.0
 def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[run_parts.Run]:
     """The runs of a block, all at its end; only the void one when an option failed."""
     block = _Block(laboratory, slots)
-    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    times = block.times
     runs: list[run_parts.Run] = []
     cause = ""
     try:
@@ -45,17 +42,17 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
                 tables = block.tables(lane, result)
                 tps, why = outcome(lane.slot.option.workload, result, tables)
                 run = run_parts.Run(
-                    lane.slot, attempt, "void" if why else "done", why, started_at, 0.0, tps, tables
+                    lane.slot, attempt, "void" if why else "done", why, times.began_at, 0.0, tps, tables
                 )
                 runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
         cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
     finally:
         logs = [subject.stop() for subject in laboratory.subjects]
-    seconds = block.times.now_ns() / 1e9 / len(slots)
+    seconds = times.now_ns() / 1e9 / len(slots)
     if cause:
         log = logs[block.servers[block.current.option.label]]
-        runs = [run_parts.Run(block.current, attempt, "void", cause, started_at, seconds, server_log=log)]
+        runs = [run_parts.Run(block.current, attempt, "void", cause, times.began_at, 0.0, server_log=log)]
     for run in sorted(runs, key=lambda run: run.slot.slot):
         yield redacted_run(replace(run, seconds=seconds), laboratory.study)
 
@@ -66,7 +63,7 @@ class _Block:
     def __init__(self, laboratory: Laboratory, slots: Sequence[Slot]) -> None:
         self._laboratory = laboratory
         self._slots = slots
-        self.times = Times(time.monotonic_ns())
+        self.times = Times()
         self.current = slots[0]
         self._loads: dict[str, Load] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
@@ -154,11 +151,9 @@ class _Block:
         work = laboratory.works[slot.option.label]
         numbers = laboratory.numbers.of(self._slots.index(slot), len(self._slots))
         plan = {**engine_plan(laboratory.study, slot, work, load, numbers), "turns": True}
-        engine = laboratory.place(load.engine, plan, run_parts.engine_cpus(load, laboratory.placement))
+        engine = laboratory.engine(load, plan)
         opened.callback(engine.stop)
-        roots = laboratory.host.settle(slot.option, run_parts.root_processes(load, engine.pid))
-        target = run_parts.target_of(load, roots, laboratory.placement.engine)
-        monitoring = Monitoring(laboratory.readers(), target, self.times.origin_ns)
+        _, _, monitoring = laboratory.observed(slot, load, engine, self.times.origin_ns)
         opened.callback(monitoring.stop)
         monitoring.rest(True)
         monitoring.start(laboratory.placement.engine)

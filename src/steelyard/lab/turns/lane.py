@@ -5,13 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from steelyard.lab.engines.process import RunningEngine
-from steelyard.lab.engines.registry import LoadFailed
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
 from steelyard.lab.laboratory import Times
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.run_tables.questions import asked
@@ -153,7 +151,7 @@ def turn_ms(courses: Iterable[Course], planned_ms: float, measure_ms: float) -> 
 
 
 _LAST_WORDS_S = 5.0
-_ENDED: Mapping[str, Any] = {"event": "ended"}
+_ENDED: Json = {"event": "ended"}
 
 
 class Lane:
@@ -168,7 +166,7 @@ class Lane:
         self.monitoring = monitoring
         self.turns: list[Turn] = []
         self.engine = engine
-        self._events: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+        self._events: SimpleQueue[Json] = SimpleQueue()
         self._result: EngineResult | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
@@ -231,14 +229,14 @@ class Lane:
         self.engine.stop()
         self.monitoring.stop()
 
-    def _turn(self, settle_ms: float, measure_ms: float) -> Mapping[str, Any]:
+    def _turn(self, settle_ms: float, measure_ms: float) -> Json:
         self._send({"do": "turn", "settle_ms": settle_ms, "measure_ms": measure_ms})
         event = self._await("turn")
         if event["lost"]:
             raise LoadFailed(f"{event['lost']} connections were lost under load: {event['lost_cause']}")
         return event
 
-    def _send(self, command: Mapping[str, Any]) -> None:
+    def _send(self, command: Json) -> None:
         try:
             self.engine.command(command)
         except LoadFailed:
@@ -246,7 +244,7 @@ class Lane:
             self._thread.join(_LAST_WORDS_S)
             raise self._failure or LoadFailed("the load engine has ended") from None
 
-    def _await(self, name: str) -> Mapping[str, Any]:
+    def _await(self, name: str) -> Json:
         while True:
             event = self._events.get()
             if event["event"] == name:
