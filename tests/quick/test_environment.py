@@ -172,7 +172,7 @@ def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
         return subprocess.run(asked, check=True, cwd=tmp_path, capture_output=True, text=True).stdout.strip()
 
     package = tmp_path / "src"
-    monkeypatch.setattr(f"{MODULE}.PACKAGE", package)
+    monkeypatch.setattr(f"{MODULE}._PACKAGE", package)
     package.mkdir()
     (package / "__init__.py").touch()
     git("init", "-q")
@@ -190,7 +190,7 @@ def test_the_state_of_the_code_that_measures_is_recorded(tmp_path, monkeypatch):
 
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{MODULE}.PROC", tmp_path)
-    monkeypatch.setattr(f"{MODULE}.SYS", tmp_path)
+    monkeypatch.setattr(f"{MODULE}._SYS", tmp_path)
     facts = environment()
     assert facts["kernel"]["release"] == os.uname().release
     assert facts["mitigations"] == {}
@@ -198,7 +198,7 @@ def test_a_machine_that_tells_nothing_is_no_error(tmp_path, monkeypatch):
 
 def test_limits_of_control_groups_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{MODULE}.PROC", tmp_path / "proc")
-    monkeypatch.setattr(f"{MODULE}.SYS", tmp_path / "sys")
+    monkeypatch.setattr(f"{MODULE}._SYS", tmp_path / "sys")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("4:memory:/a\n0::/a/b\n")
     (tmp_path / "sys/fs/cgroup/a/b").mkdir(parents=True)

@@ -103,9 +103,7 @@ class Work:
     database: str = ""
     read_only: bool = False
     remarks: tuple[str, ...] = ()
-    captured: Mapping[str, Mapping[str, str | int]] = field(
-        default_factory=dict[str, Mapping[str, str | int]]
-    )
+    captured: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     conditions: tuple[Condition, ...] = ()
     grows: Mapping[str, int] = field(default_factory=dict[str, int])
     places: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -49,9 +49,9 @@ class Chance:
         """Decimal digits."""
         return self._fixed(_DIGITS, length)
 
-    def marked_texts(self, low: int, high: int) -> list[str]:
-        """Texts, of which a tenth hold ORIGINAL at a random place."""
-        texts = list(self.texts(low, high))
+    def marked_texts(self) -> list[str]:
+        """Texts of 26 to 50 characters, of which a tenth hold ORIGINAL at a random place."""
+        texts = list(self.texts(26, 50))
         places = self._random.random_sample(self.rows // 10)
         for row, share in zip(self._tenth(), places.tolist(), strict=True):
             at = int(share * (len(texts[row]) - len(_MARK) + 1))
@@ -69,8 +69,7 @@ class Chance:
         return self._random.permutation(self.rows)[: self.rows // 10].tolist()
 
     def _fixed(self, characters: NDArray[np.uint8], length: int) -> Iterator[str]:
-        lengths = np.full(self.rows, length, dtype=np.int64)
-        return _cut(self._characters(characters, self.rows * length), lengths)
+        return _cut(self._characters(characters, self.rows * length), np.full(self.rows, length))
 
     def _characters(self, of: NDArray[np.uint8], count: int) -> str:
         chosen = self._random.randint(0, len(of), count, dtype=np.uint8)

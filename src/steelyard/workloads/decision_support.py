@@ -91,7 +91,13 @@ def decision_support(workload: QueriesWorkload) -> Work:
     """The tables at workload.scale_factor and the 22 queries. Raises InputError without enough disk space."""
     program = _program()
     scale = workload.scale_factor
-    _check_room(scale)
+    check_disk_room(
+        scale,
+        _ROOM_BYTES_PER_SF,
+        f"scale factor {scale:g}",
+        lambda most: f"scale_factor = {_rounded_down(most):g}" if most >= 0.01 else "",
+        ("workload", "scale_factor"),
+    )
     return Work(
         statements=queries(),
         files=tuple(
@@ -127,14 +133,6 @@ def _write(program: str, scale: float, table: str, folder: Path) -> Path:
     if done.returncode:
         raise OSError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
     return folder / f"{table}.csv"
-
-
-def _check_room(scale: float) -> None:
-    def fitting(most: float) -> str:
-        return f"scale_factor = {_rounded_down(most):g}" if most >= 0.01 else ""
-
-    at = ("workload", "scale_factor")
-    check_disk_room(scale, _ROOM_BYTES_PER_SF, f"scale factor {scale:g}", fitting, at)
 
 
 def _remarks(scale: float) -> list[str]:

@@ -3,12 +3,12 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import InputError
-from steelyard.workloads import FileTable
+from steelyard.workloads import Condition, FileTable
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Layout:
 
 
 def file_tables(
-    layouts: Mapping[str, Layout], lines: Callable[[str], Iterable[str]], rows: Callable[[str], int]
+    layouts: Mapping[str, Layout], lines: Callable[[str], Iterable[str]], units: int, trades: int = 0
 ) -> tuple[FileTable, ...]:
-    """Tables whose rows are written as CSV files. lines: of a table, without a header; rows: their number."""
+    """Tables whose rows are written as CSV files. lines: of a table, without a header."""
 
     def writes(name: str, layout: Layout) -> Callable[[Path], Path]:
         def write(folder: Path) -> Path:
@@ -57,7 +57,17 @@ def file_tables(
 
         return write
 
-    return tuple(one.table(name, writes(name, one), rows(name)) for name, one in layouts.items())
+    return tuple(
+        one.table(name, writes(name, one), one.count(units, trades)) for name, one in layouts.items()
+    )
+
+
+def conditions(texts: Iterable[tuple[str, str]], after_runs: Container[int]) -> tuple[Condition, ...]:
+    """Each by its text and SQL, numbered from 1. after_runs: numbers of those that hold after runs too."""
+    return tuple(
+        Condition(f"consistency condition {number} ({text})", sql, number in after_runs)
+        for number, (text, sql) in enumerate(texts, start=1)
+    )
 
 
 def check_disk_room(

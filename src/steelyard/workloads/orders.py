@@ -5,14 +5,14 @@ from steelyard.study.workloads.statements import Statement, StatementWorkload, T
 from steelyard.workloads import Column, DataTable, Work
 
 
-def item_table(rows: int) -> DataTable:
+def item_table(rows: int, quantity: str = "n % 1000") -> DataTable:
     """Items by number, about 100 bytes each."""
     return DataTable(
         "item",
         rows,
         (
             Column("id", "integer", "n"),
-            Column("quantity", "integer", "n % 1000"),
+            Column("quantity", "integer", quantity),
             Column("filler", "text", "'item number ' || n || ' of the catalogue, in stock'"),
         ),
     )
@@ -38,15 +38,7 @@ def orders(workload: StatementWorkload) -> Work:
     item = by_id(rows)
     buyer = by_id(customers)
     tables = (
-        DataTable(
-            "item",
-            rows,
-            (
-                Column("id", "integer", "n"),
-                Column("quantity", "integer", "100000"),
-                Column("filler", "text", "'item number ' || n || ' of the catalogue, in stock'"),
-            ),
-        ),
+        item_table(rows, "100000"),
         DataTable(
             "customer",
             customers,

@@ -17,7 +17,7 @@ from steelyard.study.key_types import Strict
 from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Work
-from steelyard.workloads.sql import data_directory, data_file
+from steelyard.workloads.sql import own_data
 
 _HEADER_BYTES_MAX = 256 << 20
 
@@ -114,11 +114,7 @@ def replay(workload: ReplayWorkload) -> Work:
         # what was captured keeps to no rules for texts of a study
         {one.name: Statement.model_construct(sql=one.sql) for one in header.classes},
         captured={one.name: _takes(one) for one in header.classes},
-        script=workload.schema_sql,
-        script_file=workload.schema_file or "",
-        data=data_file(workload),
-        directory=data_directory(workload),
-        database=workload.data_database,
+        **own_data(workload),
         read_only=header.read_only,
         remarks=(*left_out, *notes),
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from steelyard import _core
 from steelyard.errors import InputError, nearest
@@ -35,31 +36,24 @@ def sql(workload: StatementWorkload) -> Work:
     for name, statement in workload.statements.items():
         users = {key: one for key, one in workload.transactions.items() if name in one.statements}
         _check_parameters(name, statement, users)
-    if workload.text != "identical" and not any(map(_varies, workload.statements.values())):
+    if workload.text != "identical" and not any("{tag}" in one.sql for one in workload.statements.values()):
         raise InputError(
             f"text is '{workload.text}', but no statement contains {{tag}}",
             "put {tag} into the SQL, for example in an alias: select 1 as a{tag}",
             ("workload", "statements"),
         )
-    return Work(
-        workload.statements,
-        workload.transactions,
-        script=workload.schema_sql,
-        script_file=workload.schema_file or "",
-        data=data_file(workload),
-        directory=data_directory(workload),
-        database=workload.data_database,
-    )
+    return Work(workload.statements, workload.transactions, **own_data(workload))
 
 
-def data_file(workload: SqlWorkload) -> Path | None:
-    """The data file of the study. Raises InputError."""
-    return _there("data_file", workload.data_file, Path.is_file)
-
-
-def data_directory(workload: SqlWorkload) -> Path | None:
-    """The data directory of the study. Raises InputError."""
-    return _there("data_directory", workload.data_directory, Path.is_dir)
+def own_data(workload: SqlWorkload) -> dict[str, Any]:
+    """Fields of Work: the script, the file and the directory of the study's data. Raises InputError."""
+    return {
+        "script": workload.schema_sql,
+        "script_file": workload.schema_file or "",
+        "data": _there("data_file", workload.data_file, Path.is_file),
+        "directory": _there("data_directory", workload.data_directory, Path.is_dir),
+        "database": workload.data_database,
+    }
 
 
 def _there(key: str, name: str | None, is_kind: Callable[[Path], bool]) -> Path | None:
@@ -108,10 +102,6 @@ def _check_parameters(name: str, statement: Statement, users: Mapping[str, Trans
             )
 
 
-def _varies(statement: Statement) -> bool:
-    return "{tag}" in statement.sql
-
-
 # rows per unit of scale, as `pgbench --initialize` makes them
 _ACCOUNTS, _BRANCHES, _TELLERS = 100_000, 1, 10
 _TABLES = """
@@ -150,26 +140,16 @@ def pgbench(workload: PgbenchWorkload) -> Work:
         transactions[title] = Scripted(weight, tuple(found.steps))
     if not transactions:
         raise InputError("every script has the weight 0", at=("workload", "script"))
-    data, directory = data_file(workload), data_directory(workload)
-    own_tables = workload.schema_sql or data or directory
-    scale = workload.scale
-    tables = _TABLES.format(
-        branches=_BRANCHES * scale,
-        tellers=_TELLERS * scale,
-        tellers_each=_TELLERS,
-        accounts=_ACCOUNTS * scale,
-        accounts_each=_ACCOUNTS,
-    )
-    return Work(
-        statements,
-        transactions,
-        script=workload.schema_sql if own_tables else tables,
-        script_file=workload.schema_file or "",
-        data=data,
-        directory=directory,
-        database=workload.data_database,
-        places=places,
-    )
+    data, scale = own_data(workload), workload.scale
+    if not (data["script"] or data["data"] or data["directory"]):
+        data["script"] = _TABLES.format(
+            branches=_BRANCHES * scale,
+            tellers=_TELLERS * scale,
+            tellers_each=_TELLERS,
+            accounts=_ACCOUNTS * scale,
+            accounts_each=_ACCOUNTS,
+        )
+    return Work(statements, transactions, **data, places=places)
 
 
 def _text(workload: PgbenchWorkload, name: str) -> str:

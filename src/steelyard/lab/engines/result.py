@@ -13,7 +13,7 @@ from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
 
 # from the plan (JSON) and a listener (lines of JSON) to the result (JSON); an engine that works in turns also
 # gets a function that waits so many seconds for the next command (JSON)
-Run = Callable[..., str]
+_Run = Callable[..., str]
 # an object: a plan, an event, a command
 Json = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class LoadFailed(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine. place: module:function, a `Run`; reports_alive: reports at least once per second;
+    """One engine. place: module:function, a `_Run`; reports_alive: reports at least once per second;
     takes_commands: can work in turns.
 
     tables: in every result; optional: in a result only if they have rows; facts: that the engine reports
@@ -52,7 +52,7 @@ class Engine:
     reports_alive: bool = False
     takes_commands: bool = False
 
-    def load(self) -> Run:
+    def load(self) -> _Run:
         """The function that runs a plan."""
         module, _, function = self.place.partition(":")
         return getattr(import_module(module), function)

@@ -13,8 +13,8 @@ from steelyard.host.kernel.setting import chosen
 from steelyard.lab.environment.redaction import redact
 from steelyard.version import VERSION, commit
 
-PROC, SYS = Path("/proc"), Path("/sys")
-PACKAGE = Path(__file__).parents[2]
+PROC, _SYS = Path("/proc"), Path("/sys")
+_PACKAGE = Path(__file__).parents[2]
 Facts = dict[str, Any]
 
 _SUBPROCESS_S = 5.0
@@ -62,10 +62,10 @@ def _output(*command: str) -> str | None:
 def _cpu_facts() -> Facts:
     """Model, cores, frequency, caches, topology."""
     info = read_text(PROC / "cpuinfo")
-    cpus = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
+    cpus = sorted((_SYS / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
     topology = [_place(cpu) for cpu in cpus if (cpu / "topology").is_dir()]
-    policy = cpus[0] / "cpufreq" if cpus else SYS
-    smt = read_text(SYS / "devices/system/cpu/smt/active")
+    policy = cpus[0] / "cpufreq" if cpus else _SYS
+    smt = read_text(_SYS / "devices/system/cpu/smt/active")
     return {
         "model": _field(info, "model name") or _field(info, "Processor") or platform.processor(),
         "microcode": _field(info, "microcode"),
@@ -75,11 +75,11 @@ def _cpu_facts() -> Facts:
         "cores": len({(place["package"], place["core"]) for place in topology}) or None,
         "sockets": len({place["package"] for place in topology}) or None,
         "smt": {"1": "on", "0": "off"}.get(smt, ""),
-        "numa_nodes": len(list((SYS / "devices/system/node").glob("node[0-9]*"))) or None,
+        "numa_nodes": len(list((_SYS / "devices/system/node").glob("node[0-9]*"))) or None,
         **_texts(policy, "governor:scaling_governor frequency_driver:scaling_driver"),
         "frequency_khz_min": _number(read_text(policy / "cpuinfo_min_freq")),
         "frequency_khz_max": _number(read_text(policy / "cpuinfo_max_freq")),
-        "turbo_off": read_text(SYS / "devices/system/cpu/intel_pstate/no_turbo"),
+        "turbo_off": read_text(_SYS / "devices/system/cpu/intel_pstate/no_turbo"),
         "caches": _caches(cpus[0]) if cpus else {},
         "topology": topology,
     }
@@ -123,17 +123,17 @@ def kernel_facts() -> Facts:
         "preemption": preempt[0] if preempt else "",
         "cmdline": read_text(PROC / "cmdline"),
         **_texts(
-            SYS / "devices/system/clocksource/clocksource0",
+            _SYS / "devices/system/clocksource/clocksource0",
             "clock_source:current_clocksource clock_sources:available_clocksource",
         ),
-        "isolated_cpus": read_text(SYS / "devices/system/cpu/isolated"),
+        "isolated_cpus": read_text(_SYS / "devices/system/cpu/isolated"),
         "scheduler": _known(_texts(PROC / "sys/kernel", _SCHEDULER_SETTINGS)),
     }
 
 
 def mitigation_facts() -> Facts:
     """The kernel's mitigations of CPU vulnerabilities."""
-    folder = SYS / "devices/system/cpu/vulnerabilities"
+    folder = _SYS / "devices/system/cpu/vulnerabilities"
     found = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     active = [name for name, text in found.items() if text.startswith("Mitigation")]
     exposed = [name for name, text in found.items() if text.startswith("Vulnerable")]
@@ -147,7 +147,7 @@ def virtualization_facts() -> Facts:
         "hypervisor": "yes" if "hypervisor" in flags else "no" if flags else "",
         "machine": _output("systemd-detect-virt", "--vm"),
         "container": _output("systemd-detect-virt", "--container"),
-        **_texts(SYS / "class/dmi/id", "vendor:sys_vendor product:product_name"),
+        **_texts(_SYS / "class/dmi/id", "vendor:sys_vendor product:product_name"),
         **_cgroup_limits(),
     }
 
@@ -160,7 +160,7 @@ def _cgroup_limits() -> Facts:
         _, controllers, path = line.split(":", 2)
         # a container sees a path outside of its own tree
         own = PurePosixPath(*(part for part in path.split("/") if part != ".."))
-        root = SYS / "fs/cgroup" / controllers.removeprefix("name=")
+        root = _SYS / "fs/cgroup" / controllers.removeprefix("name=")
         for folder in (root / part for part in (own, *own.parents)):
             quota, _, period = read_text(folder / "cpu.max").partition(" ")
             quota = quota or read_text(folder / "cpu.cfs_quota_us")
@@ -184,7 +184,7 @@ def environment() -> Facts:
         "steelyard": {
             "version": VERSION,
             "python": f"{platform.python_implementation()} {platform.python_version()}",
-            **commit(PACKAGE),
+            **commit(_PACKAGE),
         },
         "cpu": _cpu_facts(),
         "kernel": kernel_facts(),
@@ -200,7 +200,7 @@ def environment() -> Facts:
 
 def _memory() -> Facts:
     info = read_text(PROC / "meminfo")
-    huge = SYS / "kernel/mm/transparent_hugepage"
+    huge = _SYS / "kernel/mm/transparent_hugepage"
 
     def size_bytes(name: str) -> int | None:
         kb = _number(_field(info, name).removesuffix(" kB"))
@@ -250,7 +250,7 @@ def _storage() -> Facts:
 
 def _queue(device: str) -> Path | None:
     """The request queue of a block device, or of a partition's disk."""
-    here = SYS / "class/block" / Path(device).name
+    here = _SYS / "class/block" / Path(device).name
     if not device.startswith("/dev/") or not here.exists():
         return None
     queues = (folder / "queue" for folder in (here, here.resolve().parent))

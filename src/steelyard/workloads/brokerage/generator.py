@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
 
-from steelyard.workloads.brokerage.orders import RANGES, charge_cents, rate_millionths, rate_of, rates_of
+import numpy as np
+
+from steelyard.workloads.brokerage.orders import (
+    RANGES,
+    charge_cents,
+    prices_of,
+    rate_millionths,
+    rate_of,
+    rates_of,
+)
 from steelyard.workloads.brokerage.past import FIRST_DAY, past_of
 from steelyard.workloads.brokerage.scale import (
     INDUSTRIES,
@@ -19,7 +28,6 @@ from steelyard.workloads.brokerage.scale import (
     broker_of,
     owner_of,
     permitted,
-    price_cents,
     rank_of,
     symbol,
     tax_status_of,
@@ -113,8 +121,8 @@ class _Tables:
 
     def last_trade(self) -> Lines:
         moment = f"{FIRST_DAY + timedelta(days=self._scale.days - 1)} 17:00:00"
-        for n in range(1, self._scale.securities + 1):
-            price = f"{price_cents(n, 0) / 100:.2f}"
+        numbers = np.arange(1, self._scale.securities + 1)
+        for n, price in enumerate(money(prices_of(numbers, 0)), 1):
             yield f"{symbol(n)},{moment},{price},{price},0\n"
 
     def daily_market(self) -> Lines:

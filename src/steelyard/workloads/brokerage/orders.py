@@ -121,7 +121,7 @@ def orders_of(scale: Scale, day: int) -> Orders:
     kind = np.searchsorted(np.array(_TYPES_UP_TO), whole(1, 100), side="left").astype(np.int64)
     buys = (kind == 0) | (kind == 2)
     second = np.arange(rows, dtype=np.int64) * DAY_S // rows
-    price = _price(security, second * 1_000)
+    price = prices_of(security, second * 1_000)
     limit = PRICE_MIN + whole(0, PRICE_SPAN)
     return Orders(
         rank=rank,
@@ -158,6 +158,7 @@ def _below(limits: Integers, random: np.random.RandomState) -> Integers:
     return (random.random_sample(len(limits)) * limits).astype(np.int64)
 
 
-def _price(security: Integers, ms: Integers) -> Integers:
+def prices_of(security: Integers, ms: Integers | int) -> Integers:
+    """In cents, 20.00 to 30.00: a triangular wave with a phase of its own for each security."""
     place = (ms + security * PHASE_STEP) % WAVE_MS
     return PRICE_MIN + np.minimum(place, WAVE_MS - place) * PRICE_SPAN // (WAVE_MS // 2)

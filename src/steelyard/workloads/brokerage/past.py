@@ -6,7 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from steelyard.workloads.brokerage.orders import Integers, Orders, charge_cents, orders_of, rate_of, tax_cents
 from steelyard.workloads.brokerage.scale import QUANTITIES, Scale, broker_of, owner_of, tax_status_of, tier_of
 
-FIRST_DAY = date(2025, 1, 2)
-_OPEN = timedelta(hours=9)
+_OPENED = datetime(2025, 1, 2, hour=9)
+FIRST_DAY = _OPENED.date()
 
 Positions = dict[tuple[int, int], deque[tuple[int, int, int]]]
 
@@ -66,39 +66,55 @@ class Holdings:
 
 @dataclass(frozen=True)
 class Trade:
-    """A completed trade; prices and amounts in cents, type: number in TRADE_TYPES."""
+    """A completed trade, with its order; gain: cents of the holdings that it closed.
+
+    Prices and amounts in cents; day: the moment at which its day begins.
+    """
 
     number: int
+    gain: int
+    day: datetime
+    rank: int
     account: int
     security: int
     type: int
     quantity: int
-    bid: int
     price: int
-    charge: int
-    commission: int
-    tax: int
+    bid: int
+    second: int
+    delay_s: int
     lifo: bool
     cash: bool
-    ordered: datetime
-    completed: datetime
+    commission: int
 
     @property
-    def is_sell(self) -> bool:
-        """Market, limit or stop-loss."""
-        return self.type in (1, 3, 4)
+    def completed(self) -> datetime:
+        """By the market."""
+        return self.day + timedelta(seconds=self.second)
+
+    @property
+    def ordered(self) -> datetime:
+        """By the customer."""
+        return self.completed - timedelta(seconds=self.delay_s)
+
+    @property
+    def charge(self) -> int:
+        """The broker's, by type and tier."""
+        return charge_cents(self.type, tier_of(self.rank))
+
+    @property
+    def tax(self) -> int:
+        """On a gain, where the account is taxed."""
+        taxed = self.gain > 0 and tax_status_of(self.account)
+        return tax_cents(self.gain, owner_of(self.account)) if taxed else 0
 
     @property
     def amount(self) -> int:
         """What it brings to the account: negative when bought. Withheld taxes are gone."""
-        fees = self.charge + self.commission
-        if not self.is_sell:
-            return -(self.quantity * self.price + fees) - self._withheld
-        return self.quantity * self.price - fees - self._withheld
-
-    @property
-    def _withheld(self) -> int:
-        return self.tax if tax_status_of(self.account) == 1 else 0
+        fees, value = self.charge + self.commission, self.quantity * self.price
+        withheld = self.tax if tax_status_of(self.account) == 1 else 0
+        # sold: market, limit or stop-loss
+        return (value - fees if self.type in (1, 3, 4) else -(value + fees)) - withheld
 
 
 @dataclass(frozen=True)
@@ -113,20 +129,16 @@ class Past:
         """In the order of their completion."""
         number = 1
         for day, (orders, commissions) in enumerate(self.days):
-            begin = datetime.combine(FIRST_DAY + timedelta(days=day), datetime.min.time()) + _OPEN
-            rows = zip(
-                *(column.tolist() for column in vars(orders).values()), commissions.tolist(), strict=True
-            )
-            for row in rows:
-                yield self._trade(number, begin, *row)
+            columns = (*vars(orders).values(), commissions)
+            for row in zip(*(column.tolist() for column in columns), strict=True):
+                gain = self.holdings.gains[number - 1]
+                yield Trade(number, gain, _OPENED + timedelta(days=day), *row)
                 number += 1
 
     def moment(self, trade: int) -> datetime:
         """When it was completed."""
-        rows = len(self.days[0][0].account)
-        day, row = divmod(trade - 1, rows)
-        begin = datetime.combine(FIRST_DAY + timedelta(days=day), datetime.min.time()) + _OPEN
-        return begin + timedelta(seconds=int(self.days[day][0].second[row]))
+        day, row = divmod(trade - 1, len(self.days[0][0].account))
+        return _OPENED + timedelta(days=day, seconds=int(self.days[day][0].second[row]))
 
     def brokers(self) -> dict[int, tuple[int, int]]:
         """By broker, the number of trades and the sum of commissions (cents)."""
@@ -140,43 +152,6 @@ class Past:
                 before = totals.get(broker, (0, 0))
                 totals[broker] = before[0] + count, before[1] + int(total)
         return totals
-
-    def _trade(
-        self,
-        number: int,
-        begin: datetime,
-        rank: int,
-        account: int,
-        security: int,
-        kind: int,
-        quantity: int,
-        price: int,
-        bid: int,
-        second: int,
-        delay_s: int,
-        lifo: bool,
-        cash: bool,
-        commission: int,
-    ) -> Trade:
-        gain = self.holdings.gains[number - 1]
-        tax = tax_cents(gain, owner_of(account)) if gain > 0 and tax_status_of(account) else 0
-        completed = begin + timedelta(seconds=second)
-        return Trade(
-            number=number,
-            account=account,
-            security=security,
-            type=kind,
-            quantity=quantity,
-            bid=bid,
-            price=price,
-            charge=charge_cents(kind, tier_of(rank)),
-            commission=commission,
-            tax=tax,
-            lifo=lifo,
-            cash=cash,
-            ordered=completed - timedelta(seconds=delay_s),
-            completed=completed,
-        )
 
 
 @lru_cache(maxsize=1)
@@ -194,8 +169,7 @@ def past_of(scale: Scale) -> Past:
 
 def _commissions(orders: Orders) -> Integers:
     """Cents, rounded as the transactions round: half to even."""
-    tiers = [tier_of(rank) for rank in (0, 500, 999)]
-    rates = np.array([[rate_of(tier, quantity) for quantity in QUANTITIES] for tier in tiers], dtype=np.int64)
+    rates = np.array([[rate_of(tier, quantity) for quantity in QUANTITIES] for tier in (1, 2, 3)])
     tier = (orders.rank >= 200).astype(np.int64) + (orders.rank >= 800)
     rate = rates[tier, np.searchsorted(np.array(QUANTITIES), orders.quantity)]
     return np.rint(rate * orders.quantity * orders.price / 10_000).astype(np.int64)

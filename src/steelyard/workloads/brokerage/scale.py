@@ -104,10 +104,3 @@ def permitted(account: int, customers: int) -> list[int]:
 def symbol(security: int) -> str:
     """Symbol of a security by its number."""
     return f"S{security:06}"
-
-
-def price_cents(security: int, ms: int) -> int:
-    """20.00 to 30.00, a triangular wave with a phase of its own."""
-    place = (ms + security * PHASE_STEP) % WAVE_MS
-    half = WAVE_MS // 2
-    return PRICE_MIN + min(place, WAVE_MS - place) * PRICE_SPAN // half

@@ -1,14 +1,14 @@
 """The work of a brokerage: its tables, transactions and conditions, and how it differs from TPC-E."""
 
 from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
-from steelyard.workloads import Condition, Work
+from steelyard.workloads import Work
 from steelyard.workloads.brokerage.generator import lines
 from steelyard.workloads.brokerage.market import market_feed, trade_result
 from steelyard.workloads.brokerage.queries import lookups, queries
 from steelyard.workloads.brokerage.scale import Scale
 from steelyard.workloads.brokerage.schema import TABLES
 from steelyard.workloads.brokerage.trade_order import trade_order
-from steelyard.workloads.layout import check_disk_room, file_tables
+from steelyard.workloads.layout import check_disk_room, conditions, file_tables
 from steelyard.workloads.steps import named
 
 # the data with indexes as loaded, their copy, CSV files and the server's log: of customers, of days
@@ -68,7 +68,14 @@ def brokerage(workload: BrokerageWorkload) -> Work:
     space.
     """
     scale = Scale(workload.customers, workload.days)
-    _check_room(scale)
+    check_disk_room(
+        scale.units,
+        _ROOM_BYTES_PER_UNIT + scale.days * _ROOM_BYTES_PER_UNIT_AND_DAY,
+        f"a scale of {scale.customers:,} customers and {scale.days} day{'s' * (scale.days != 1)}",
+        lambda most: f"customers = {int(most) * 1_000}" * (most >= 1),
+        ("workload", "customers"),
+    )
+    last = _CHECKED_ALWAYS if workload.conditions == "three" else len(_CONDITIONS)
     market = {
         "trade-result": trade_result(workload.result_clients),
         "market-feed": market_feed(scale, workload.feed_clients),
@@ -79,21 +86,11 @@ def brokerage(workload: BrokerageWorkload) -> Work:
     return Work(
         statements,
         kinds,
-        files=file_tables(TABLES, lambda name: lines(name, scale), lambda name: rows(name, scale)),
+        files=file_tables(TABLES, lambda name: lines(name, scale), scale.customers, scale.trades),
         remarks=tuple(_remarks(workload)),
-        conditions=conditions(workload.conditions),
-        grows={name: rows(name, scale) for name in _GROWING},
+        conditions=conditions(_CONDITIONS, range(1, last + 1)),
+        grows={name: TABLES[name].count(scale.customers, scale.trades) for name in _GROWING},
     )
-
-
-def _check_room(scale: Scale) -> None:
-    each_bytes = _ROOM_BYTES_PER_UNIT + scale.days * _ROOM_BYTES_PER_UNIT_AND_DAY
-
-    def fitting(most: float) -> str:
-        return f"customers = {int(most) * 1_000}" if most >= 1 else ""
-
-    what = f"a scale of {scale.customers:,} customers and {scale.days} day{'s' * (scale.days != 1)}"
-    check_disk_room(scale.units, each_bytes, what, fitting, ("workload", "customers"))
 
 
 def _remarks(workload: BrokerageWorkload) -> list[str]:
@@ -107,17 +104,3 @@ def _remarks(workload: BrokerageWorkload) -> list[str]:
         f"{workload.result_clients} of the clients execute Trade-Result, {workload.feed_clients}"
         " Market-Feed: the market, whose rate follows the customers' orders",
     ]
-
-
-def rows(table: str, scale: Scale) -> int:
-    """Rows of a table as loaded; holdings as after 300 days."""
-    return TABLES[table].count(scale.customers, scale.trades)
-
-
-def conditions(after_runs: str) -> tuple[Condition, ...]:
-    """All seven. after_runs: which are checked after a run, `three` or `all`."""
-    last = _CHECKED_ALWAYS if after_runs == "three" else len(_CONDITIONS)
-    return tuple(
-        Condition(f"consistency condition {number} ({text})", sql, after_runs=number <= last)
-        for number, (text, sql) in enumerate(_CONDITIONS, start=1)
-    )

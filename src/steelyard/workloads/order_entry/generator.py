@@ -127,7 +127,7 @@ def _order_line(w: int, d: int) -> Lines:
 def _item() -> Lines:
     chance = _chance("item", ITEMS)
     images, names = chance.integers(1, 10_000).tolist(), chance.texts(14, 24)
-    prices, data = money(chance.integers(100, 10_000)), chance.marked_texts(26, 50)
+    prices, data = money(chance.integers(100, 10_000)), chance.marked_texts()
     for i, row in enumerate(zip(images, names, prices, data, strict=True), start=1):
         yield f"{i},{row[0]},{row[1]},{row[2]},{row[3]}\n"
 
@@ -138,7 +138,7 @@ def _stock(w: int) -> Lines:
         quantities = chance.integers(10, 100).tolist()
         texts = chance.texts(24, 24, columns=DISTRICTS)
         information = map(",".join, zip(*[texts] * DISTRICTS, strict=True))
-        rows = zip(quantities, information, chance.marked_texts(26, 50), strict=True)
+        rows = zip(quantities, information, chance.marked_texts(), strict=True)
         for i, (quantity, own, data) in enumerate(rows, start=first):
             yield f"{i},{w},{quantity},{own},0,0,0,{data}\n"
 

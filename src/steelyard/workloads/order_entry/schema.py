@@ -97,8 +97,3 @@ TABLES: dict[str, Layout] = {
         per_unit=CUSTOMERS * DISTRICTS * (LINES_MIN + LINES_MAX) // 2,
     ),
 }
-
-
-def rows(table: str, warehouses: int) -> int:
-    """Rows of a table as loaded; of order_line on average."""
-    return TABLES[table].count(warehouses)

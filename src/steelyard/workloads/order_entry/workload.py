@@ -1,10 +1,10 @@
 """The work of order entry: its tables, transactions and conditions, and how it differs from TPC-C."""
 
 from steelyard.study.workloads.order_entry import NOT_TPC, OrderEntryWorkload
-from steelyard.workloads import Condition, Work
-from steelyard.workloads.layout import check_disk_room, file_tables
+from steelyard.workloads import Work
+from steelyard.workloads.layout import check_disk_room, conditions, file_tables
 from steelyard.workloads.order_entry.generator import lines
-from steelyard.workloads.order_entry.schema import DELIVERED, TABLES, rows
+from steelyard.workloads.order_entry.schema import DELIVERED, TABLES
 from steelyard.workloads.order_entry.transactions import transactions
 
 # the data with indexes as loaded, their copy, CSV files and the server's log
@@ -14,6 +14,11 @@ _GROWING = ("orders", "history")
 
 _CHECKED_ALWAYS = 4
 
+_DELIVERED_AMOUNTS = (
+    "(select o_w_id, o_d_id, o_c_id, sum(ol_amount) as amount from orders, order_line where ol_w_id = o_w_id"
+    " and ol_d_id = o_d_id and ol_o_id = o_id and ol_delivery_d is not null group by o_w_id, o_d_id, o_c_id)"
+    " as delivered on o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id"
+)
 # by number, from 1: what must hold, and how many warehouses, districts, orders or customers violate it
 _CONDITIONS: tuple[tuple[str, str], ...] = (
     (
@@ -76,8 +81,9 @@ _CONDITIONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "c_balance of a customer is ol_amount of delivered lines less h_amount",
-        "select count(*) from customer left join {delivered} left join (select h_c_w_id, h_c_d_id, h_c_id,"
-        " sum(h_amount) as paid from history group by h_c_w_id, h_c_d_id, h_c_id) as h"
+        f"select count(*) from customer left join {_DELIVERED_AMOUNTS} left join"
+        " (select h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) as paid from history"
+        " group by h_c_w_id, h_c_d_id, h_c_id) as h"
         " on h_c_w_id = c_w_id and h_c_d_id = c_d_id and h_c_id = c_id"
         " where c_balance <> coalesce(amount, 0) - coalesce(paid, 0)",
     ),
@@ -90,41 +96,33 @@ _CONDITIONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "c_balance + c_ytd_payment of a customer is ol_amount of delivered lines",
-        "select count(*) from customer left join {delivered}"
+        f"select count(*) from customer left join {_DELIVERED_AMOUNTS}"
         " where c_balance + c_ytd_payment <> coalesce(amount, 0)",
     ),
 )
 _OF_LOADED_DATA_ONLY = 11
-_DELIVERED_AMOUNTS = (
-    "(select o_w_id, o_d_id, o_c_id, sum(ol_amount) as amount from orders, order_line where ol_w_id = o_w_id"
-    " and ol_d_id = o_d_id and ol_o_id = o_id and ol_delivery_d is not null group by o_w_id, o_d_id, o_c_id)"
-    " as delivered on o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id"
-)
 
 
 def order_entry(workload: OrderEntryWorkload) -> Work:
     """The nine tables at workload.warehouses, the five transactions. Raises InputError without disk space."""
-    _check_room(workload.warehouses)
-    statements, kinds = transactions(workload)
     warehouses, constant = workload.warehouses, workload.constants.last_name_loaded
+    check_disk_room(
+        warehouses,
+        _ROOM_BYTES_PER_WAREHOUSE,
+        f"a scale of {warehouses:,} warehouse{'s' * (warehouses != 1)}",
+        lambda most: f"warehouses = {int(most)}" * (most >= 1),
+        ("workload", "warehouses"),
+    )
+    statements, kinds = transactions(workload)
+    last = _CHECKED_ALWAYS if workload.conditions == "four" else len(_CONDITIONS)
     return Work(
         statements,
         kinds,
-        files=file_tables(
-            TABLES, lambda name: lines(name, warehouses, constant), lambda name: rows(name, warehouses)
-        ),
+        files=file_tables(TABLES, lambda name: lines(name, warehouses, constant), warehouses),
         remarks=tuple(_remarks(workload)),
-        conditions=conditions(workload.conditions),
-        grows={name: rows(name, warehouses) for name in _GROWING},
+        conditions=conditions(_CONDITIONS, {*range(1, last + 1)} - {_OF_LOADED_DATA_ONLY}),
+        grows={name: TABLES[name].count(warehouses) for name in _GROWING},
     )
-
-
-def _check_room(warehouses: int) -> None:
-    def fitting(most: float) -> str:
-        return f"warehouses = {int(most)}" if most >= 1 else ""
-
-    what = f"a scale of {warehouses:,} warehouse{'s' * (warehouses != 1)}"
-    check_disk_room(warehouses, _ROOM_BYTES_PER_WAREHOUSE, what, fitting, ("workload", "warehouses"))
 
 
 def _remarks(workload: OrderEntryWorkload) -> list[str]:
@@ -137,16 +135,3 @@ def _remarks(workload: OrderEntryWorkload) -> list[str]:
         f"constants C of NURand: last names {c.last_name_loaded} in the data and {c.last_name} in the run,"
         f" customers {c.customer}, items {c.item}",
     ]
-
-
-def conditions(after_runs: str) -> tuple[Condition, ...]:
-    """All twelve. after_runs: which are checked after a run, `four` or `all` (that hold then)."""
-    last = _CHECKED_ALWAYS if after_runs == "four" else len(_CONDITIONS)
-    return tuple(
-        Condition(
-            f"consistency condition {number} ({text})",
-            sql.format(delivered=_DELIVERED_AMOUNTS),
-            after_runs=number <= last and number != _OF_LOADED_DATA_ONLY,
-        )
-        for number, (text, sql) in enumerate(_CONDITIONS, start=1)
-    )
