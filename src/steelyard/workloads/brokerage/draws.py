@@ -8,6 +8,7 @@ from steelyard.workloads.brokerage.scale import (
     PHASE_STEP,
     PRICE_MIN,
     PRICE_SPAN,
+    QUANTITIES,
     RANK_FACTOR,
     SECURITIES_MIN,
     SECURITIES_SPAN,
@@ -60,19 +61,19 @@ def security(scale: Scale) -> Steps:
 
 def symbol() -> Step:
     """The `symbol` of the security `s`."""
-    return _name("symbol", "S", ":s", 6)
+    return name("symbol", "S", ":s", 6)
 
 
 def tax_number(value: str, customer_number: str) -> Step:
     """The number by which taxes know a customer."""
-    return _name(value, "T", customer_number, 9)
+    return name(value, "T", customer_number, 9)
 
 
 def person(customer_number: str) -> Steps:
     """`last_name`, `first_name` and `tax_number` of a customer."""
     return [
-        _name("last_name", "Last", customer_number, 9),
-        _name("first_name", "First", customer_number, 9),
+        name("last_name", "Last", customer_number, 9),
+        name("first_name", "First", customer_number, 9),
         tax_number("tax_number", customer_number),
     ]
 
@@ -81,24 +82,9 @@ def company_of_security(scale: Scale) -> Steps:
     """`company_name` and `issue` of the security `s`."""
     preferred = f"case when :s > {scale.companies} then 2 else 1 end"
     return [
-        _name("company_name", "Company ", f"(:s - 1) % {scale.companies} + 1", 6),
+        name("company_name", "Company ", f"(:s - 1) % {scale.companies} + 1", 6),
         pick("issue", ["COMMON", "PREF_A"], preferred),
     ]
-
-
-def sector_name(number: str) -> Step:
-    """The name of a `sector`."""
-    return _name("sector", "Sector ", number, 2)
-
-
-def industry_name(number: str) -> Step:
-    """The name of an `industry`."""
-    return _name("industry", "Industry ", number, 3)
-
-
-def broker_name(value: str, number: str) -> Step:
-    """The name of a broker."""
-    return _name(value, "Broker ", number, 6)
 
 
 def past_trade(value: str, scale: Scale, **distinct: str) -> Step:
@@ -133,7 +119,7 @@ def brokers(scale: Scale) -> Steps:
         steps.append({"do": "draw", "value": f"b{n}", "from": draw, "distinct": "brokers"})
         # lists are as long as the longest: what is beyond the last repeats the first
         beyond = [when(f"{n} > :brokers", [put(f"b{n}", ":b1")])] if n > least else []
-        steps += [*beyond, broker_name(f"broker{n}", f":b{n}")]
+        steps += [*beyond, name(f"broker{n}", "Broker ", f":b{n}", 6)]
     return steps
 
 
@@ -142,11 +128,16 @@ def broker_list_length(scale: Scale) -> int:
     return min(4 * BROKERS, scale.brokers)
 
 
-def walk(statement: str, one: Steps, take: dict[str, str], passes: int) -> Steps:
-    """Holdings one by one, last in first out or first in first out, while `left` is not 0."""
-    newest = execute(f"newest {statement}", take, rows="found")
-    oldest = execute(f"oldest {statement}", take, rows="found")
+def walk(one: Steps, more: dict[str, str]) -> Steps:
+    """Holdings one by one, last in first out or first in first out, while `left` is not 0.
+
+    more: columns to take of each, beside quantity and price.
+    """
+    take = {**more, "holding": "h_qty", "paid": "h_price"}
+    newest, oldest = (execute(f"{which} holding", take, rows="found") for which in ("newest", "oldest"))
     of_one = [when(":lifo", [newest], [oldest]), when(":found > 0", one)]
+    # quantities are multiples of the least: no trade closes more holdings
+    passes = QUANTITIES[-1] // QUANTITIES[0]
     return [{"do": "loop", "times": passes, "index": "pass", "steps": [when(":left > 0", of_one)]}]
 
 
@@ -169,5 +160,6 @@ def _account_count() -> str:
     )
 
 
-def _name(value: str, prefix: str, number: str, digits: int) -> Step:
+def name(value: str, prefix: str, number: str, digits: int) -> Step:
+    """A text and a number of so many digits."""
     return {"do": "name", "value": value, "prefix": prefix, "number": tree(number), "digits": digits}

@@ -107,7 +107,7 @@ def _holdings() -> Steps:
         put("rest", "case when :holding > 0 then :holding - :closed else :holding + :closed end"),
         execute("insert holding history"),
         when(":rest = 0", [execute("delete holding")], [execute("update holding")]),
-        *trade_order.value_steps(":closed"),
+        *trade_order.value_steps(),
     ]
     rest = [
         put("of", ":t"),
@@ -125,15 +125,7 @@ def _holdings() -> Steps:
         put("bought", 0),
         put("sold", 0),
         put("left", ":quantity"),
-        when(
-            trade_order.IS_CLOSING,
-            walk(
-                "holding",
-                one,
-                {"of": "h_t_id", "holding": "h_qty", "paid": "h_price"},
-                trade_order.PASSES_MAX,
-            ),
-        ),
+        when(trade_order.IS_CLOSING, walk(one, {"of": "h_t_id"})),
         when(":left > 0", rest),
     ]
 

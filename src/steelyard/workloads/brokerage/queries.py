@@ -7,9 +7,8 @@ from steelyard.workloads.brokerage.draws import (
     account,
     broker_list_length,
     brokers,
-    industry_name,
+    name,
     past_trade,
-    sector_name,
     security,
     tax_number,
 )
@@ -71,11 +70,13 @@ _UPDATES: Mapping[str, str] = {
 def queries(scale: Scale) -> dict[str, Kind]:
     """By name, with the weights of the mix in thousandths."""
     return {
-        "trade-status": _kind(190, _TRADE_STATUS, _trade_status(scale)),
+        "trade-status": _kind(
+            190, _TRADE_STATUS, [*account(scale), BEGIN, execute("trades"), execute("names"), COMMIT]
+        ),
         "market-watch": _kind(180, _MARKET_WATCH, _market_watch(scale)),
         "security-detail": _kind(140, _SECURITY_DETAIL, _security_detail(scale)),
         "customer-position": _kind(130, _CUSTOMER_POSITION, _customer_position(scale)),
-        "broker-volume": _kind(49, _broker_volume_sql(scale), _broker_volume(scale)),
+        "broker-volume": _broker_volume(scale),
     }
 
 
@@ -91,10 +92,6 @@ _TRADE_STATUS = {
     "names": "select c_l_name, c_f_name, b_name from customer_account, customer, broker where ca_id = :a"
     " and c_id = ca_c_id and b_id = ca_b_id",
 }
-
-
-def _trade_status(scale: Scale) -> Steps:
-    return [*account(scale), BEGIN, execute("trades"), execute("names"), COMMIT]
 
 
 _MARKET_WATCH = {
@@ -115,7 +112,7 @@ def _market_watch(scale: Scale) -> Steps:
     """A watch list 60 %, an account 35 %, an industry 5 %: all its securities by one statement."""
     return [
         *account(scale),
-        industry_name(f"random(1, {INDUSTRIES})"),
+        name("industry", "Industry ", f"random(1, {INDUSTRIES})", 3),
         _day(),
         put("which", "random(1, 100)"),
         BEGIN,
@@ -178,18 +175,16 @@ def _customer_position(scale: Scale) -> Steps:
     ]
 
 
-def _broker_volume_sql(scale: Scale) -> Mapping[str, str]:
+def _broker_volume(scale: Scale) -> Kind:
     names = ", ".join(f":broker{n}" for n in range(1, broker_list_length(scale) + 1))
-    return {
+    sector = name("sector", "Sector ", f"random(1, {SECTORS})", 2)
+    volume = {
         "volume": "select b_name, sum(tr_qty * tr_bid_price) as volume from trade_request, broker, security,"
         " company, industry, sector where tr_b_id = b_id and s_symb = tr_s_symb and co_id = s_co_id"
         f" and in_id = co_in_id and sc_id = in_sc_id and b_name in ({names}) and sc_name = :sector"
         " group by b_name order by volume desc"
     }
-
-
-def _broker_volume(scale: Scale) -> Steps:
-    return [*brokers(scale), sector_name(f"random(1, {SECTORS})"), BEGIN, execute("volume"), COMMIT]
+    return _kind(49, volume, [*brokers(scale), sector, BEGIN, execute("volume"), COMMIT])
 
 
 def lookups(scale: Scale) -> dict[str, Kind]:
@@ -216,11 +211,17 @@ def _drawn(scale: Scale) -> Steps:
 
 def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
     """By numbers, by account, by security, or holdings of a trade: per cent up to which each is chosen."""
-    other = [] if update else [execute("first trade", {"t": "t_id"}, rows="found"), _holdings()]
+    other = (
+        []
+        if update
+        else [execute("first trade", {"t": "t_id"}, rows="found"), when(":found > 0", [execute("holdings")])]
+    )
     frames: Steps = other
     for last, frame in reversed(list(zip(up_to, _PAGES, strict=True))):
         change = _change(frame) if update else []
-        frames = [when(f":frame <= {last}", [*change, *_parts(frame)], frames)]
+        frames = [
+            when(f":frame <= {last}", [*change, *(execute(f"{part} by {frame}") for part in _PARTS)], frames)
+        ]
     return frames[0]
 
 
@@ -232,11 +233,3 @@ def _change(frame: str) -> Steps:
     found = execute(f"next by {frame}", {"t": "t_id", "moment": "t_dts"}, rows="found")
     one = [found, when(":found > 0", [change])]
     return [execute("since", {"moment": "t_dts"}), {"do": "loop", "times": _TRADES, "steps": one}]
-
-
-def _holdings() -> Step:
-    return when(":found > 0", [execute("holdings")])
-
-
-def _parts(frame: str) -> Steps:
-    return [execute(f"{part} by {frame}") for part in _PARTS]

@@ -9,8 +9,6 @@ from steelyard.workloads.brokerage.schema import TRADE_TYPES
 from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
-# quantities are multiples of the least: no trade closes more holdings
-PASSES_MAX = QUANTITIES[-1] // QUANTITIES[0]
 _HOLDING = "select h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol"
 _STATEMENTS: Mapping[str, str] = {
     "account": "select ca_name, ca_b_id, ca_tax_st, ca_bal from customer_account where ca_id = :a",
@@ -88,13 +86,13 @@ def tax_steps() -> Steps:
     return [put("tax", 0), when(":tax_status > 0 and :sold > :bought", rate)]
 
 
-def value_steps(closed: str) -> Steps:
-    """Adds cents of a holding that was closed by a trade of `price`: bought for one, sold for the other."""
-    paid, now = f"int(100 * :paid) * {closed}", f":price * {closed}"
+def value_steps() -> Steps:
+    """Adds cents of what was `closed` by a trade of `price`: bought for one, sold for the other."""
+    paid, now = "int(100 * :paid) * :closed", ":price * :closed"
     return [
         put("bought", f"case when :sells = 1 then :bought + {paid} else :bought + {now} end"),
         put("sold", f"case when :sells = 1 then :sold + {now} else :sold + {paid} end"),
-        put("left", f":left - {closed}"),
+        put("left", ":left - :closed"),
     ]
 
 
@@ -153,8 +151,7 @@ def _security() -> Steps:
 
 def _closing() -> Steps:
     """What the order would close, and the tax on it: an estimate, as the market has not paid yet."""
-    one = [put("closed", CLOSED), *value_steps(":closed"), put("before", ":before + 1")]
-    take = {"holding": "h_qty", "paid": "h_price"}
+    one = [put("closed", CLOSED), *value_steps(), put("before", ":before + 1")]
     return [
         put("held", 0),
         execute("holding summary", {"held": "hs_qty"}),
@@ -162,7 +159,7 @@ def _closing() -> Steps:
         put("sold", 0),
         put("before", 0),
         put("left", ":quantity"),
-        when(IS_CLOSING, draws.walk("holding", one, take, PASSES_MAX)),
+        when(IS_CLOSING, draws.walk(one, {})),
         *tax_steps(),
     ]
 

@@ -131,10 +131,13 @@ class _Script:
                 self._add(step)
                 self._blocks.append(_Block(step["then"], step, place))
             case "elif":
-                self._elif(rest, place)
+                block, above = self._branch("elif", place)
+                step = {"do": "if", "condition": self._tree(rest, place), "then": [], "else": []}
+                above["else"].append(step)
+                block.of, block.steps = step, step["then"]
             case "else":
-                block = self._branch("else", place)
-                block.steps, block.has_else = self._of(block)["else"], True
+                block, above = self._branch("else", place)
+                block.steps, block.has_else = above["else"], True
             case "endif":
                 self._branch("endif", place)
                 self._blocks.pop()
@@ -159,15 +162,10 @@ class _Script:
     def _add(self, step: Step) -> None:
         self._blocks[-1].steps.append(step)
 
-    def _known(self, name: str) -> bool:
-        return name in self._set or name in self._constants or bool(self._columns(name))
-
-    def _columns(self, name: str) -> list[str]:
-        """Prefixes of `\\gset` by which a column may give the variable its value."""
-        return [prefix for prefix in self._gset if name.startswith(prefix) and name != prefix]
-
     def _use(self, name: str, place: Place) -> None:
-        if not self._known(name):
+        # a column may give the variable its value, by a prefix of `\gset`
+        columns = any(name.startswith(prefix) and name != prefix for prefix in self._gset)
+        if not (columns or name in self._set or name in self._constants):
             raise place.error(
                 f":{name} has no value",
                 f"\\set {name} EXPRESSION before it, {name} = VALUE under [workload.variables];"
@@ -210,23 +208,14 @@ class _Script:
         tree = self._tree(found[1], place)
         return ["mul", tree, _PER_MS[(found[2] or "s").lower()]]
 
-    def _branch(self, name: str, place: Place) -> _Block:
+    def _branch(self, name: str, place: Place) -> tuple[_Block, Step]:
+        """The branch that ends there, and its `if`."""
         block = self._blocks[-1]
         if block.of is None:
             raise place.error(f"\\{name} without \\if")
         if block.has_else and name != "endif":
             raise place.error(f"\\{name} after \\else")
-        return block
-
-    def _of(self, block: _Block) -> Step:
-        assert block.of is not None
-        return block.of
-
-    def _elif(self, rest: str, place: Place) -> None:
-        block = self._branch("elif", place)
-        step: Step = {"do": "if", "condition": self._tree(rest, place), "then": [], "else": []}
-        self._of(block)["else"].append(step)
-        block.of, block.steps = step, step["then"]
+        return block, block.of
 
 
 def _rests(commands: Sequence[Sql | Meta], name: str) -> list[str]:
