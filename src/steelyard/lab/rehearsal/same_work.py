@@ -1,13 +1,14 @@
 """Whether the options do the same work: the trial of each against the baseline's, draw by draw."""
 
-import math
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import groupby, zip_longest
-from statistics import fmean
+from itertools import groupby
 from typing import Any
 
 from steelyard.lab.rehearsal.findings import Findings, Row
+from steelyard.run_tables.questions import asked
+from steelyard.run_tables.rows import each
 from steelyard.sql_text import commands_of
 from steelyard.study.plan import baseline
 from steelyard.study.workloads.statements import Transaction
@@ -18,9 +19,6 @@ DRAWS = 40
 DRAWS_S = 2.0
 """A transaction has so many draws, or as many as this time allows for all transactions together."""
 
-_TOLERANCE = 1e-6
-# sums of floats of single precision, in another order
-_ROUNDED = 1e-4
 # other rows by chance
 _CHANCE = re.compile(r"\b(?:random|rand|pg_try_\w+)\s*\(|\btablesample\b|\bskip\s+locked\b", re.IGNORECASE)
 # other values at other times, or whenever executed
@@ -32,14 +30,60 @@ _TIME = re.compile(
 # one of several rows: a server chooses
 _ANY_OF = re.compile(r"\b(?:limit|fetch\s+(?:first|next)|top)\b", re.IGNORECASE)
 _AGGREGATE = re.compile(r"\b(?:count|sum|avg|min|max)\s*\(", re.IGNORECASE)
-# draws in which one option alone has nothing are no chance
-_DRAWS_MIN = 20
 # one sequence for all clients
 _COUNTERS = ("sequence", "unique")
 # the step of what a transaction has written, as its server counts; other rows are of the step `work`
 ROWS_WRITTEN = "rows written"
-# the gravest last
-_ANSWERS = ("", "text", "value", "rows", "error")
+
+# of trials: 0 the baseline's, 1 the same again, 2 that of an option
+_TRIED = "of step transaction statement draw code rows digest"
+# executions are paired in their order, as far as the transactions execute the same statements. A server that
+# does not count has no rows. NULL is no number: a sum of no rows differs from any other. Sums of floats of
+# single precision may be added in another order. Draws in which one option alone has nothing are no chance
+_COMPARED = """
+with trial as (
+    select *, rows::double as n, coalesce(from_json(cells::varchar, '["VARCHAR"]'), []) as row, rowid as place,
+        row_number() over (partition by of, transaction, draw, step order by rowid) as nth
+    from trials
+), paired as (
+    select compared.of, b.place, b.step, b.statement, b.row as mine, o.row as other, case
+        when b.code <> o.code then 4
+        when b.n is distinct from o.n then if(b.n is null or o.n is null, 0, 3)
+        when b.digest <> o.digest then 1 else 0 end as grave,
+        bool_and(coalesce(b.statement = o.statement, false)) over (
+            partition by compared.of, b.transaction, b.draw, b.step order by b.nth) as alike
+    from trial b cross join (values (1), (2)) compared(of) left join trial o on o.of = compared.of
+        and (o.transaction, o.draw, o.step, o.nth) = (b.transaction, b.draw, b.step, b.nth)
+    where b.of = 0
+), cells as (
+    select of, place, mine[i] as a, other[i] as b, nullif(try_cast(a as double), 'nan') as x,
+        nullif(try_cast(b as double), 'nan') as y,
+        coalesce(regexp_full_match(a, '-*[0-9]+') and regexp_full_match(b, '-*[0-9]+'), false) as exact
+    from (select *, unnest(range(1, 1 + least(len(mine), len(other)))) as i from paired
+        where alike and grave = 1)
+), numbers as (
+    select of, place from cells where a is null and y is not null or b is null and x is not null
+        or not (x = y or abs(x - y) <= least(1e300, greatest(
+            if(exact, 1e-6, 1e-4) * greatest(abs(x), abs(y)), if(exact, 0, 1e-9))))
+    group by all
+), answers as (
+    select step, statement, max(if(numbers.place is null, grave, 2)) filter (of = 2) as grave,
+        coalesce(max(grave) filter (of = 1), 0) > 0 as differs
+    from paired left join numbers using (of, place) where alike group by all
+), judged as (
+    select *, if(step = 'rows written', coalesce(n = 0, false), len(row) > 0 and len(list_filter(
+        row, lambda c: c is not null and coalesce(try_cast(c as double) <> 0, true))) = 0) as nothing
+    from trial
+)
+select step, statement, ['', 'text', 'value', 'rows', 'error'][1 + any_value(grave)] as answer,
+    any_value(differs) as differs,
+    count(*) filter (of = 2) >= 20 and (
+        bool_and(nothing) filter (of = 2) and not bool_or(nothing) filter (of < 2)
+        or bool_and(nothing) filter (of < 2) and not bool_or(nothing) filter (of = 2)) as nothing,
+    count(n) filter (of = 2) as draws, avg(n) filter (of = 2) as mean
+from judged join answers using (step, statement) where grave is not null
+group by step, statement order by min(place) filter (of = 0)
+"""
 
 _WROTE, _SETTLES = "steelyard: has it written?", "steelyard: deferred triggers"
 # what may have to come first in a transaction
@@ -57,47 +101,25 @@ def compare(bench: Bench, found: Findings, evicts: bool) -> None:
     evicts: equal servers hold other rows.
     """
     first = found.trials.get(baseline(bench.study, bench.options), ())
-    unsure = {key for key, answer in _answers(first, found.again).items() if answer}
     texts = [(name, one.sql) for work in bench.works.values() for name, one in work.statements.items()]
     chance = {name for name, sql in texts if _CHANCE.search(sql) or evicts}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, found.by_chance))})\b", re.IGNORECASE)
     other = {name for name, sql in texts if _TIME.search(sql) or (found.by_chance and named.search(sql))}
     other |= {name for work in bench.works.values() for name in numbered(work)}
-    unsure |= {("work", name) for name in chance | other}
+    unsure = {("work", name) for name in chance | other}
     unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if row["statement"] in chance}
     any_of = {("work", name) for name, sql in texts if _ANY_OF.search(sql) and not _AGGREGATE.search(sql)}
     for option in bench.options if found.again else ():
-        trial = found.trials.get(option.label, ())
-        for key, answer in _answers(first, trial).items():
-            mine, before, again = (
-                [row for row in one if _key(row) == key] for one in (trial, first, found.again)
-            )
-            rows = [row["rows"] for row in mine if row["rows"] is not None]
-            if key in unsure:
-                answer = "value" if _has_nothing(mine, [*before, *again]) else "not reproducible"
-            elif key in any_of and answer == "value":
+        trials = enumerate((first, found.again, found.trials.get(option.label, ())))
+        rows = [{"step": "work", **row, "of": of} for of, trial in trials for row in trial]
+        table = {name: [row[name] for row in rows] for name in _TRIED.split()}
+        table["cells"] = [json.dumps(row.get("row")) for row in rows]
+        for step, name, answer, differs, nothing, draws, mean in each(asked(_COMPARED, {"trials": table})):
+            if differs or (step, name) in unsure:
+                answer = "value" if nothing else "not reproducible"
+            elif answer == "value" and (step, name) in any_of:
                 answer = "text"
-            found.add(option, *key, answer, 0, draws=len(rows), rows=fmean(rows) if rows else None)
-
-
-def _has_nothing(trial: Sequence[Row], other: Sequence[Row]) -> bool:
-    """Whether one has no number but 0 in any draw, and the other one in each: more than chance."""
-    mine, others = ([_nothing(row) for row in rows] for rows in (trial, other))
-    return len(mine) >= _DRAWS_MIN and ((all(mine) and not any(others)) or (all(others) and not any(mine)))
-
-
-def _nothing(row: Row) -> bool:
-    """No row written, or a single row of zeros and NULL."""
-    if row.get("step") == ROWS_WRITTEN:
-        return row["rows"] == 0
-    return bool(row.get("row")) and all(cell is None or _number(cell) == 0 for cell in row["row"])
-
-
-def _number(cell: str | None) -> float:
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return math.nan
+            found.add(option, step, name, answer, 0, draws=draws, rows=mean)
 
 
 def numbered(work: Work) -> Iterator[str]:
@@ -107,60 +129,6 @@ def numbered(work: Work) -> Iterator[str]:
         generators = (one for values in (statement.parameters, *shared) for one in values.values())
         if any(one.kind in _COUNTERS for one in generators):
             yield name
-
-
-def _key(row: Row) -> tuple[str, str]:
-    return row.get("step", "work"), row["statement"]
-
-
-def _answers(one: Sequence[Row], other: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """The gravest difference of each step and statement that both tried."""
-    found: dict[tuple[str, str], str] = {}
-    before, after = _by_draw(one), _by_draw(other)
-    for draw in before.keys() & after.keys():
-        for a, b in _pairs(before[draw], after[draw]):
-            key, answer = _key(a), _answer(a, b)
-            found[key] = max(found.get(key, ""), answer, key=_ANSWERS.index)
-    return {_key(row): found[_key(row)] for row in one if _key(row) in found}
-
-
-def _by_draw(trial: Sequence[Row]) -> dict[tuple[str, int, str], list[Row]]:
-    found: dict[tuple[str, int, str], list[Row]] = {}
-    for row in trial:
-        found.setdefault((row["transaction"], row["draw"], row.get("step", "work")), []).append(row)
-    return found
-
-
-def _pairs(one: Sequence[Row], other: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
-    """Executions in their order, as far as the transactions execute the same statements."""
-    for a, b in zip_longest(one, other):
-        if a is None or b is None or a["statement"] is None or _key(a) != _key(b):
-            return
-        yield a, b
-
-
-def _answer(a: Row, b: Row) -> str:
-    if a["code"] != b["code"]:
-        return "error"
-    if a["rows"] != b["rows"]:
-        # a server that does not count has none
-        return "rows" if None not in (a["rows"], b["rows"]) else ""
-    if a["digest"] == b["digest"]:
-        return ""
-    return "value" if _another_number(a["row"] or (), b["row"] or ()) else "text"
-
-
-def _another_number(one: Sequence[str | None], other: Sequence[str | None]) -> bool:
-    """NULL is no number: a sum of no rows differs from any other."""
-    for a, b in zip(one, other, strict=False):
-        x, y = _number(a), _number(b)
-        if (a is None and not math.isnan(y)) or (b is None and not math.isnan(x)):
-            return True
-        exact = all(cell and cell.lstrip("-").isdigit() for cell in (a, b))
-        near = math.isclose(x, y, rel_tol=_TOLERANCE if exact else _ROUNDED, abs_tol=0 if exact else 1e-9)
-        if not (near or math.isnan(x) or math.isnan(y)):
-            return True
-    return False
 
 
 def asking(plan: Row, kind: Kind, work: Work) -> dict[str, Any]:
@@ -207,8 +175,8 @@ def parted(rows: Sequence[Row], work: Work, found: Findings, protocol: str) -> t
 
 def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
     """Between the two answers of a draw. A row that moves to another partition is deleted and inserted."""
-    for (transaction, draw), asked in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
-        numbers = [[None if n is None else float(n) for n in row["row"][:4]] for row in asked if row["row"]]
+    for (transaction, draw), both in groupby(answers, key=lambda row: (row["transaction"], row["draw"])):
+        numbers = [[None if n is None else float(n) for n in row["row"][:4]] for row in both if row["row"]]
         if len(numbers) == 2:
             grew, updated, inserted, deleted = (
                 None if b is None or a is None else b - a for a, b in zip(*numbers, strict=True)
