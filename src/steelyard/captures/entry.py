@@ -148,20 +148,17 @@ class Store:
     def _rows(self, entries: Iterable[Entry]) -> Iterator[tuple[object, ...]]:
         for entry in entries:
             self._number += 1
+            # a longer text is left out
+            texts = {
+                "session": entry.session,
+                "sql": entry.sql[: LONGEST_CHARACTERS + 1],
+                "values": entry.values,
+                "database": entry.database,
+            }
+            # bytes that are not UTF-8 stand in a text as they were read, which SQLite refuses
             yield (
                 self._number,
-                _ascii(entry.session),
-                entry.begin_us,
-                entry.took_us,
-                # a longer one is left out
-                _ascii(entry.sql[: LONGEST_CHARACTERS + 1]),
-                entry.how,
-                json.dumps(entry.values),
-                entry.flaw,
-                _ascii(entry.database),
-                entry.place,
-                entry.line,
-                entry.xact,
+                *(vars(entry) | {name: json.dumps(text) for name, text in texts.items()}).values(),
             )
 
     def clear(self, flaw: str) -> None:
@@ -175,7 +172,7 @@ class Store:
 
     def keep(self, database: str) -> None:
         """Removes the statements of other databases."""
-        self._database.execute("delete from entry where base <> ?", (_ascii(database),))
+        self._database.execute("delete from entry where base <> ?", (json.dumps(database),))
 
     def sessions(self) -> list[tuple[str, int, int]]:
         """Each session's name, first begin and last end in us, in the order of their begin."""
@@ -201,8 +198,3 @@ class Store:
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
-
-
-def _ascii(text: str) -> str:
-    """As JSON: bytes that are not UTF-8 stand in a text as they were read, which SQLite refuses."""
-    return json.dumps(text)

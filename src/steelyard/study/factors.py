@@ -173,10 +173,8 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
 
 
 def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
-    try:
+    with located_at(at):
         check_setting(key, value)
-    except ValueError as error:
-        raise InputError(str(error), at=at) from None
     if reason := why_refused(file_of(key)):
         raise InputError(f"no study can set {key}: {reason}", "remove it", at)
     if reason := out_of_range(file_of(key), str(value)):
@@ -242,6 +240,15 @@ def level_of_statement(study: Study, levels: Mapping[str, str], statement: str) 
         if factor.scope == "client" and f"statements.{statement}.sql" in settings_of(name, factor)[code]:
             return ("factors", name, "levels", code)
     return None
+
+
+@contextmanager
+def located_at(at: Sequence[str]) -> Generator[None]:
+    """A ValueError, or an InputError without a place, concerns the key at this path."""
+    try:
+        yield
+    except (InputError, ValueError) as error:
+        raise InputError(str(error), getattr(error, "hint", ""), getattr(error, "at", ()) or at) from None
 
 
 @contextmanager

@@ -23,18 +23,28 @@ if TYPE_CHECKING:  # the guard of each study imports this module, and pydantic w
 # sessions of the server, whose threads have no control group of their own
 SESSIONS = "report"
 ROLES = ("server", "engine", "hogs", SESSIONS)
-POLICIES = ("other", "batch", "idle", "rr", "fifo")
 REAL_TIME = ("rr", "fifo")
 
-# the kernel clamps to these limits silently (kernel/sched/syscalls.c, __setparam_fair)
-_SLICE_MS_MIN, _SLICE_MS_MAX = 0.1, 100.0
-_HOGS_MAX = 1000
-# a quota is per period of 100 ms, and the kernel accepts none below 1 ms
-_QUOTA_MIN, _QUOTA_MAX = 0.01, 8192.0
+# numbers: from, to, the unit and a remark
+_NUMBERS = {
+    # the kernel clamps to these limits silently (kernel/sched/syscalls.c, __setparam_fair)
+    "slice_ms": (0.1, 100.0, "milliseconds", " (the kernel silently clamps other values)"),
+    # a quota is per period of 100 ms, and the kernel accepts none below 1 ms
+    "cpu_quota": (0.01, 8192.0, "a number of CPUs", ", such as 1.5"),
+}
+# settings that are whole numbers: of the machine, and of a role
+_WHOLE = {
+    "hogs.count": (0, 1000),
+    "sched.base_slice_ns": (100_000, 1_000_000_000),
+    "rt_priority": (1, 99),
+    "nice": (-20, 19),
+    "cpu_weight": (1, 10_000),
+}
 _LISTS = ("cpus", "cpuset")
 _LONGEST_LIST = 1000
 # settings whose value is one of a few words
 _WORDS = {
+    "policy": ("other", "batch", "idle", "rr", "fifo"),
     "thp": ("always", "madvise", "never"),
     "thp_defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
     "preempt": ("none", "voluntary", "full", "lazy"),
@@ -182,34 +192,28 @@ def takes_boot(key: str) -> bool:
 def check_setting(key: str, value: Setting) -> None:
     """Raises ValueError for an unknown name or an invalid value."""
     role, _, attribute = key.partition(".")
-    if key == "hogs.count":
-        _whole(key, value, 0, _HOGS_MAX)
-    elif key in _WORDS:
-        _word(key, value, _WORDS[key])
-    elif key == "sched.base_slice_ns":
-        _whole(key, value, 100_000, 1_000_000_000)
-    elif _SYSCTL.fullmatch(key):
+    of_role = role in ROLES and attribute in _attributes_of(role)
+    name = attribute if of_role else key
+    if _SYSCTL.fullmatch(key):
         return
-    elif takes_boot(key):
+    if takes_boot(key):
         if not _WORD.fullmatch(str(value)) or (key == KERNEL and not str(value)):
             raise ValueError(f"{key} = {value!r}: expected one word without blanks")
-    elif role not in ROLES or attribute not in _attributes_of(role):
+    elif not of_role and key not in ("hogs.count", *_MACHINE):
         raise ValueError(f'no setting "{key}" of scope host{nearest(key, _known_settings())}')
-    elif attribute == "policy":
-        _word(key, value, POLICIES)
-    elif attribute == "rt_priority":
-        _whole(key, value, 1, 99)
-    elif attribute == "nice":
-        _whole(key, value, -20, 19)
-    elif attribute in _LISTS:
+    elif name in _WORDS:
+        if value not in _WORDS[name]:
+            raise ValueError(f'unknown {key} "{value}"{nearest(str(value), _WORDS[name])}')
+    elif name in _WHOLE:
+        low, high = _WHOLE[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"{key} = {value}: expected a whole number from {low} to {high}")
+    elif name in _LISTS:
         cpus_of(str(value))
-    elif attribute == "cpu_weight":
-        _whole(key, value, 1, 10_000)
-    elif attribute == "cpu_quota":
-        _number(key, value, _QUOTA_MIN, _QUOTA_MAX, "a number of CPUs", ", such as 1.5")
     else:
-        text = " (the kernel silently clamps other values)"
-        _number(key, value, _SLICE_MS_MIN, _SLICE_MS_MAX, "milliseconds", text)
+        low, high, unit, text = _NUMBERS[name]
+        if isinstance(value, bool | str) or not low <= value <= high:
+            raise ValueError(f"{key} = {value}: expected {unit} from {low} to {high:g}{text}")
 
 
 def lasting(key: str) -> str:
@@ -265,18 +269,3 @@ def cpus_of(text: str) -> frozenset[int]:
             raise ValueError(f'"{text}" is not a list of CPUs such as 0-1,4')
         found |= set(range(first, last + 1))
     return frozenset(found)
-
-
-def _word(key: str, value: Setting, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f'unknown {key} "{value}"{nearest(str(value), known)}')
-
-
-def _number(key: str, value: Setting, low: float, high: float, unit: str, text: str) -> None:
-    if isinstance(value, bool | str) or not low <= value <= high:
-        raise ValueError(f"{key} = {value}: expected {unit} from {low} to {high:g}{text}")
-
-
-def _whole(key: str, value: Setting, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{key} = {value}: expected a whole number from {low} to {high}")

@@ -14,6 +14,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.errors import InputError, nearest
 from steelyard.study.factors import settings_given
+from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.cache import CacheWorkload
@@ -131,7 +132,7 @@ def shared(cpu: int, other: int, cpus: Path = _CPUS) -> str:
     if alike and _text(here / "topology" / "core_id") == _text(there / "topology" / "core_id"):
         return "core"
     for cache in sorted((here / "cache").glob("index*")):
-        if other in _members(_text(cache / "shared_cpu_list")):
+        if (sharing := _text(cache / "shared_cpu_list")) and other in cpus_of(sharing):
             return f"L{_text(cache / 'level')} cache"
     return "socket" if alike else "nothing"
 
@@ -141,15 +142,6 @@ def _text(path: Path) -> str:
         return path.read_text().strip()
     except OSError:
         return ""
-
-
-def _members(text: str) -> set[int]:
-    """CPUs of a list in the kernel's format: 0-3,8."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return found
 
 
 KIND = Kind(

@@ -3,7 +3,7 @@
 A workload is one file with one function, and its line in WORKLOADS.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -107,6 +107,12 @@ class Work:
     conditions: tuple[Condition, ...] = ()
     grows: Mapping[str, int] = field(default_factory=dict[str, int])
     places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def loading(self, create: Callable[[DataTable], Iterable[str]]) -> list[str | Path]:
+        """SQL and a data file for its tables, in order, without those from programs. create: of one table."""
+        tables = (text for table in self.tables for text in create(table))
+        own = (self.script if self.script.strip() else "", self.data)
+        return [*tables, *filter(None, own)]
 
 
 WORKLOADS: dict[str, str] = {

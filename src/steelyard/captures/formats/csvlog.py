@@ -18,8 +18,8 @@ DIALECT: Dialect = "postgresql"
 NOTE = ""
 # up to version 12, 13, and since 14
 _COLUMNS = (23, 24, 26)
-# time, user, database, session, line, command, transaction, severity, message, detail, query
-_TAKEN = (0, 1, 2, 5, 6, 7, 9, 11, 13, 14, 19)
+# time, user, database, session, command, transaction, severity, message, detail, query; number
+_TAKEN, _NUMBER = (0, 1, 2, 5, 7, 9, 11, 13, 14, 19), 6
 _BEGIN = re.compile(rb'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^,]+,("[^"]*"|[^",]*),("[^"]*"|[^",]*),\d*,')
 # PostgreSQL sends no longer text
 _FIELD_CHARACTERS_MAX = 1 << 30
@@ -46,25 +46,9 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
                     raise InputError(
                         f"{path}:{begin}: no record of {NAME}: {len(row)} columns in place of {_COLUMNS[-1]}"
                     )
-                taken = map(row.__getitem__, _TAKEN)
-                at, user, database, session, line, command, xact, severity, message, detail, query = taken
-                number, place = int(line) if line else None, f"{path}:{begin}"
-                yield from statements.take(
-                    Line(
-                        session,
-                        at,
-                        severity,
-                        message,
-                        detail,
-                        query,
-                        database,
-                        user,
-                        xact,
-                        command,
-                        number,
-                        place,
-                    )
-                )
+                number = int(row[_NUMBER]) if row[_NUMBER] else None
+                line = Line(*(row[at] for at in _TAKEN), number=number, place=f"{path}:{begin}")
+                yield from statements.take(line)
                 begin = rows.line_num + 1
         except ValueError as error:
             raise InputError(f"{path}:{begin}: no record of {NAME}: {error}") from None

@@ -40,7 +40,7 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
 
 def _line(record: Any, place: str) -> Line:
     """Raises TypeError for a value that is no text, AttributeError for a record that is no object."""
-    names = "session_id timestamp error_severity message detail statement dbname user vxid ps"
+    names = "timestamp user dbname session_id ps vxid error_severity message detail statement"
     values = [record.get(name, "") for name in names.split()]
     if not all(isinstance(value, str) for value in values):
         raise TypeError("a text is needed")

@@ -57,16 +57,16 @@ class Line:
     transaction, `3/0` where it has ended; command: what the process was at.
     """
 
-    session: str
     at: str
+    user: str
+    database: str
+    session: str
+    command: str
+    xact: str
     severity: str
     message: str
     detail: str
     query: str
-    database: str
-    user: str
-    xact: str
-    command: str
     number: int | None
     place: str
 

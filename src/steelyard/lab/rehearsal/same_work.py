@@ -42,7 +42,8 @@ _TRIED = "of step transaction statement draw code rows digest"
 # single precision may be added in another order. Draws in which one option alone has nothing are no chance
 _COMPARED = """
 with trial as (
-    select *, rows::double as n, coalesce(from_json(cells::varchar, '["VARCHAR"]'), []) as row, rowid as place,
+    select *, rowid as place, rows::double as n,
+        coalesce(from_json(cells::varchar, '["VARCHAR"]'), []) as row,
         row_number() over (partition by of, transaction, draw, step order by rowid) as nth
     from trials
 ), paired as (

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.errors import InputError, nearest
-from steelyard.study.factors import settings_given
+from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting
 from steelyard.study.study import Option, Options, Study
@@ -105,12 +105,8 @@ def check(study: Study, options: Options) -> None:
         if key not in _KNOWN and not key.startswith(_SET):
             known = nearest(key, (*_KNOWN, "set.NAME"))
             raise InputError(f'a simulated machine has no setting "{key}"{known}', at=at)
-        try:
+        with located_at(at):
             _read(key, value)
-        except ValueError as error:
-            raise InputError(str(error), at=at) from None
-        except InputError as error:
-            raise InputError(str(error), error.hint, at) from None
     for option in options:
         missing = [key for key in _NEEDED if key not in _settings(option)]
         if missing:

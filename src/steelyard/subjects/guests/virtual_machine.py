@@ -23,7 +23,7 @@ from steelyard.host.guests.qemu import (
     trial,
 )
 from steelyard.host.processes.process_mark import Mark, end_marked
-from steelyard.study.factors import settings_given
+from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
@@ -220,10 +220,8 @@ def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
             at,
         )
     if key == KERNEL:
-        try:
+        with located_at(at):
             check_kernel(str(value))
-        except InputError as error:
-            raise InputError(str(error), error.hint, at) from None
 
 
 KIND = Kind(

@@ -10,7 +10,6 @@ import pymysql
 from steelyard.errors import InputError
 from steelyard.host.mariadb_login import Address, log_in, parse, remedy
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
 from steelyard.subjects.mariadb.session import (
@@ -24,13 +23,12 @@ from steelyard.subjects.mariadb.session import (
     sources_of,
     variables,
 )
-from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
+from steelyard.subjects.servers.by_address import AtAddress, Unreachable
 from steelyard.subjects.servers.identity import peer_of
 
 _Connection: TypeAlias = "pymysql.Connection[Any]"
 
 _ANSWER_S = 30.0
-_ATTEMPTS = 3
 # ProxySQL answers `select connection_id()` itself; a login has 32 bits of it
 _SESSION = "select connection_id() & 4294967295"
 
@@ -40,16 +38,14 @@ class ForeignMariaDB(AtAddress):
 
     def connect(self, option: Option) -> Load:
         """The server at the address. Raises InputError, SubjectFailed."""
-        dsn = expand(self._bench.study.subject.dsn or "")
         address = self._address
 
         def read_back() -> tuple[dict[str, str], dict[str, str], int | None, bool]:
             # before a session is set: it may be another's
-            if self._shared:
-                check_shared(self._bench.study, self._bench.options)
+            shared = self.shared
             with closing(log_in(address)) as connection:
                 escapes = read_back_session(connection, option)
-                pid = None if self._shared else _here(connection)
+                pid = None if shared else _here(connection)
                 return variables(connection, "global"), sources_of(connection), pid, escapes
 
         try:
@@ -64,13 +60,13 @@ class ForeignMariaDB(AtAddress):
             protocol="mysql",
             escapes=escapes,
             pid=pid,
-            dsn=dsn,
+            dsn=self.dsn,
             session=session_statements(option),
             # a client of a proxy cannot choose the session that it would inspect
-            inspect={} if self._shared else INSPECT,
+            inspect={} if self.shared else INSPECT,
             interruption=interruption,
             number=partial(number, lambda: log_in(address)),
-            left_sql="" if self._shared else LEFT_SQL,
+            left_sql="" if self.shared else LEFT_SQL,
         )
         return Load(
             server=server,
@@ -84,27 +80,21 @@ class ForeignMariaDB(AtAddress):
 
     @cached_property
     def _address(self) -> Address:
-        text = expand(self._bench.study.subject.dsn or "")
         try:
-            return parse(text)
+            return parse(self.dsn)
         except InputError as wrong:
             raise InputError(f"subject.dsn: {wrong}", wrong.hint, ("subject", "dsn")) from None
 
-    @cached_property
-    def _shared(self) -> bool:
-        return any(_shares_sessions(self._address) for _ in range(_ATTEMPTS))
-
-
-def _shares_sessions(address: Address) -> bool:
-    """Whether the sessions are those of a proxy, which gives them to others as well. Reads alone."""
-    with closing(log_in(address)) as first, closing(log_in(address)) as second:
-        sessions: tuple[Any, ...] = (first, second, first)
-        seen: list[int] = []
-        for session in sessions:
-            with session.cursor() as cursor:
-                cursor.execute(_SESSION)
-                seen += cursor.fetchone()
-        return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
+    def shares_sessions(self) -> bool:
+        """The sessions are those of a proxy, which gives them to others as well."""
+        with closing(log_in(self._address)) as first, closing(log_in(self._address)) as second:
+            sessions: tuple[Any, ...] = (first, second, first)
+            seen: list[int] = []
+            for session in sessions:
+                with session.cursor() as cursor:
+                    cursor.execute(_SESSION)
+                    seen += cursor.fetchone()
+            return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
 
 
 def _here(connection: _Connection) -> int | None:

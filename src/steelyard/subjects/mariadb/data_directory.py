@@ -177,12 +177,7 @@ def _run_script(cursor: Cursor, work: Work) -> None:
 def load_statements(work: Work) -> list[str | Path]:
     """SQL and a data file for the tables of a workload, in order, without those from programs."""
     # values are written in standard SQL, where || joins texts
-    statements: list[str | Path] = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')"]
-    statements += [text for table in work.tables for text in _create(table)]
-    if work.script.strip():
-        statements.append(work.script)
-    if work.data is not None:
-        statements.append(work.data)
+    statements = ["set session sql_mode = concat(@@sql_mode, ',PIPES_AS_CONCAT')", *work.loading(_create)]
     names = [*(table.name for table in (*work.files, *work.tables)), *templates.tables_created(work)]
     return [*statements, f"analyze table {', '.join(dict.fromkeys(names))}"] if names else statements
 

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,16 @@ from psycopg.conninfo import conninfo_to_dict
 
 from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.study.passwords import expand
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
 from steelyard.subjects.postgres.facts import LEFT_SQL, continuity, facts_of, number, tranche_names
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
-from steelyard.subjects.servers.by_address import AtAddress, Unreachable, check_shared
+from steelyard.subjects.servers.by_address import AtAddress, Unreachable
 
 _Connection = psycopg.Connection[Any]
 
 _ANSWER_S = 30.0
 _LOOKS_SINCE = 140_000
-_ATTEMPTS = 3
 _SESSION = (
     "select pg_backend_pid(), extract(epoch from now()), extract(epoch from backend_start)"
     " from pg_stat_activity where pid = pg_backend_pid()"
@@ -63,7 +61,7 @@ class ForeignPostgres(AtAddress):
 
     def connect(self, option: Option) -> Load:
         """The server at the address. Raises InputError."""
-        dsn = expand(self._bench.study.subject.dsn or "")
+        dsn = self.dsn
         try:
             check(dsn)
             server = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._server(dsn, option))
@@ -84,8 +82,7 @@ class ForeignPostgres(AtAddress):
 
     def _server(self, dsn: str, option: Option) -> Server:
         # before a session is set: it may be another's
-        if self._shared:
-            check_shared(self._bench.study, self._bench.options)
+        shared = self.shared
         with session_at(dsn) as connection:
             info = connection.info
             read_back_session(connection, option)
@@ -105,21 +102,32 @@ class ForeignPostgres(AtAddress):
                 if verified
                 else "require",
                 ca_file=parameters.get("sslrootcert"),
-                pid=None if self._shared else _here(connection),
+                pid=None if shared else _here(connection),
                 dsn=dsn,
                 latch_names=tranche_names,
-                session=(*_ends(connection, self._shared), *session_statements(option)),
+                session=(*_ends(connection, shared), *session_statements(option)),
                 # a client of a pooler cannot choose the session that it would inspect
-                inspect={} if self._shared else _permitted(connection),
-                turn_end="" if self._shared else turn_end(connection),
+                inspect={} if shared else _permitted(connection),
+                turn_end="" if shared else turn_end(connection),
                 number=partial(number, dsn),
-                left_sql="" if self._shared else LEFT_SQL,
+                left_sql="" if shared else LEFT_SQL,
             )
 
-    @cached_property
-    def _shared(self) -> bool:
-        dsn = expand(self._bench.study.subject.dsn or "")
-        return any(_shares_sessions(dsn) for _ in range(_ATTEMPTS))
+    def shares_sessions(self) -> bool:
+        """The backends are those of a pooler, which gives them to others as well."""
+
+        def ask(connection: _Connection) -> tuple[Any, ...]:
+            return connection.execute(_SESSION).fetchone() or (None,) * 3
+
+        with session_at(self.dsn) as first:
+            pid, now, _ = ask(first)
+            # a pooler invents the pid of the login
+            if pid != first.info.backend_pid:
+                return True
+            with session_at(self.dsn) as second:
+                other, _, began = ask(second)
+                pids = {pid, other, ask(first)[0], second.info.backend_pid}
+                return began < now or len(pids) != 2
 
 
 def _ends(connection: _Connection, shared: bool) -> tuple[str, ...]:
@@ -155,23 +163,6 @@ def session_at(dsn: str) -> _Connection:
     return psycopg.connect(
         dsn, connect_timeout=10, autocommit=True, client_encoding="UTF8", prepare_threshold=None
     )
-
-
-def _shares_sessions(dsn: str) -> bool:
-    """Whether the backends are those of a pooler, which gives them to others as well. Reads alone."""
-
-    def ask(connection: _Connection) -> tuple[Any, ...]:
-        return connection.execute(_SESSION).fetchone() or (None,) * 3
-
-    with session_at(dsn) as first:
-        pid, now, _ = ask(first)
-        # a pooler invents the pid of the login
-        if pid != first.info.backend_pid:
-            return True
-        with session_at(dsn) as second:
-            other, _, began = ask(second)
-            pids = {pid, other, ask(first)[0], second.info.backend_pid}
-            return began < now or len(pids) != 2
 
 
 def check(dsn: str) -> None:

@@ -48,7 +48,7 @@ def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[
     """
     for table in work.files:
         _fill(connection, table, folder)
-    for part in _statements(work):
+    for part in work.loading(_create):
         if isinstance(part, Path):
             load_file(part)
         elif part == work.script:
@@ -66,16 +66,7 @@ def load_statements(work: Work) -> list[str | Path]:
     tables = ", ".join(dict.fromkeys([*(table.name for table in work.tables), *tables_created(work)]))
     # pg_dump empties the search path, in which the script's own tables are
     path = ["reset search_path"] if work.data is not None and tables else []
-    return [*_statements(work), *path, *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
-
-
-def _statements(work: Work) -> list[str | Path]:
-    statements: list[str | Path] = [text for table in work.tables for text in _create(table)]
-    if work.script.strip():
-        statements.append(work.script)
-    if work.data is not None:
-        statements.append(work.data)
-    return statements
+    return [*work.loading(_create), *path, *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
 
 
 def _run_script(connection: _Connection, work: Work) -> None:

@@ -4,10 +4,12 @@ import re
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from steelyard.errors import InputError
 from steelyard.sql_text import commands_of
 from steelyard.study.factors import place_of_setting, settings_given
+from steelyard.study.passwords import expand
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import Transaction
 from steelyard.subjects import Bench, Load, Server, SharedSubject, SubjectFailed
@@ -47,6 +49,7 @@ _READ_ONLY = {"postgres": "begin read only", "mysql": "set transaction read only
 
 
 _RETURN_S = 30.0
+_ATTEMPTS = 3
 _LOOK_S = 0.5
 
 
@@ -84,8 +87,25 @@ class AtAddress(SharedSubject):
                 self._reached = True
                 return load
 
+    @property
+    def dsn(self) -> str:
+        """The address, with its secrets. Raises InputError."""
+        return expand(self._bench.study.subject.dsn or "")
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether a pooler gives sessions to several clients. Raises InputError for what needs its own."""
+        found = any(self.shares_sessions() for _ in range(_ATTEMPTS))
+        if found:
+            check_shared(self._bench.study, self._bench.options)
+        return found
+
     def connect(self, option: Option) -> Load:
         """As `start`, at once. Raises Unreachable as well."""
+        raise NotImplementedError
+
+    def shares_sessions(self) -> bool:
+        """Whether two sessions, opened now, are seen to be shared. Reads alone."""
         raise NotImplementedError
 
 

@@ -140,10 +140,38 @@ class Daemon:
         stdin: BinaryIO | None = None,
         folders: Iterable[Path] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """As `finish`, within plan.set_up_limit_s. home: default: the folder of the socket."""
+        """Runs a program that creates a server's data to its end; its output.
+
+        The guard ends it if the lab ends meanwhile. home: the working folder of its processes; default: the
+        folder of the socket; stdin: its standard input. It writes into home and `folders` alone.
+        Raises SubjectFailed when it takes longer than plan.set_up_limit_s.
+        """
         # the server's own processes are to be distinguished from those of the program that fills it
         home = home or self.folder
-        return finish(self._bench.guard, self.account, command, home, self.limit_s, stdin, folders)
+        with _promised(self._bench.guard, Mark.of_server(home, Path(command[0]))) as mark:
+            process = confined(
+                lambda: subprocess.Popen(
+                    command,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                    stdin=subprocess.DEVNULL if stdin is None else stdin,
+                    **_apart(self.account, mark, home),
+                ),
+                [home, *folders],
+            )
+            with process:
+                try:
+                    output, words = process.communicate(timeout=self.limit_s)
+                except subprocess.TimeoutExpired:
+                    name = Path(command[0]).name
+                    raise SubjectFailed(
+                        f"{name} took longer than {self.limit_s:g} s (plan.set_up_limit_s)"
+                    ) from None
+                finally:
+                    process.kill()
+            return subprocess.CompletedProcess(command, process.returncode, output, words)
 
     def filled(
         self,
@@ -203,45 +231,6 @@ def loaded(
         raise SubjectFailed(f"{error} (plan.set_up_limit_s)") from None
     except errors as error:
         raise SubjectFailed(f"the data could not be loaded: {words(error)}") from error
-
-
-def finish(
-    guard: Guard,
-    account: Account,
-    command: Sequence[str | Path],
-    home: Path,
-    limit_s: float,
-    stdin: BinaryIO | None = None,
-    folders: Iterable[Path] = (),
-) -> subprocess.CompletedProcess[str]:
-    """Runs a program that creates a server's data to its end; its output.
-
-    The guard ends it if the lab ends meanwhile. home: the working folder of its processes; stdin: its
-    standard input. It writes into home and `folders` alone.
-    Raises SubjectFailed when it takes longer than limit_s.
-    """
-    with _promised(guard, Mark.of_server(home, Path(command[0]))) as mark:
-        process = confined(
-            lambda: subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL if stdin is None else stdin,
-                **_apart(account, mark, home),
-            ),
-            [home, *folders],
-        )
-        with process:
-            try:
-                output, words = process.communicate(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                name = Path(command[0]).name
-                raise SubjectFailed(f"{name} took longer than {limit_s:g} s (plan.set_up_limit_s)") from None
-            finally:
-                process.kill()
-        return subprocess.CompletedProcess(command, process.returncode, output, words)
 
 
 def _apart(account: Account, mark: Mark, scratch: Path, named: Container[str] = ()) -> dict[str, Any]:

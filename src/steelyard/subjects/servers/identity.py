@@ -39,7 +39,8 @@ class Account:
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `subprocess` that start a program as this user."""
-        return {} if self.user is None else _as(self.user.pw_uid, self.user.pw_gid)
+        user = self.user
+        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
 
     @property
     def owner(self) -> str:
@@ -95,10 +96,6 @@ def account_of_servers() -> Account:
         return Account(caller, _checked(pwd.getpwnam(NAME)))
     except KeyError:
         raise InputError(f"useradd did not create the user `{NAME}`: {made.stderr.strip()}", hint) from None
-
-
-def _as(uid: int, gid: int) -> dict[str, Any]:
-    return {"user": uid, "group": gid, "extra_groups": []}
 
 
 def _checked(user: pwd.struct_passwd) -> pwd.struct_passwd:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from steelyard.errors import InputError
-from steelyard.study.factors import settings_given
+from steelyard.study.factors import located_at, settings_given
 from steelyard.study.setting_names import folded, names_of
 from steelyard.study.study import Option, Scope, Study
 from steelyard.study.workloads.transactions import DrivenWorkload
@@ -77,10 +77,8 @@ def programs_of(study: Study, find: Callable[[str | None], Path]) -> list[Path]:
     ]
     found: list[Path] = []
     for at, bindir in given or [(("subject", "bindir"), study.subject.bindir)]:
-        try:
+        with located_at(at):
             found.append(find(bindir))
-        except InputError as error:
-            raise InputError(str(error), error.hint, error.at or at) from None
     return found
 
 

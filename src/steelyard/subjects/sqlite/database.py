@@ -202,12 +202,7 @@ def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
 
 def load_statements(work: Work) -> list[str | Path]:
     """SQL, and a file of data, that make and fill the tables of a workload, in order."""
-    statements: list[str | Path] = [text for table in work.tables for text in _create(table)]
-    if work.script.strip():
-        statements.append(work.script)
-    if work.data is not None:
-        statements.append(work.data)
-    return [*statements, "analyze"]
+    return [*work.loading(_create), "analyze"]
 
 
 def _is_database(file: Path) -> bool:
