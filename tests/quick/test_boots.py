@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from needs import GUESTS
 
 from steelyard.errors import InputError
-from steelyard.lab.machine.boots import Boot, BootNeeded
+from steelyard.lab.machine.host_settings import Boot, BootNeeded
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 from steelyard.workflow.prepare import PreparedStudy
@@ -28,7 +28,7 @@ def booted(folder: Path, release: str, cmdline: str) -> Boot:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text + "\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("steelyard.lab.machine.boots.PROC", folder)
+        patch.setattr("steelyard.lab.machine.host_settings.PROC", folder)
         return Boot.now()
 
 

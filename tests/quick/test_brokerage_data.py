@@ -14,9 +14,8 @@ from steelyard.study.load_study import plan_study
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workloads import work_of
 from steelyard.workloads.brokerage.generator import lines
-from steelyard.workloads.brokerage.orders import orders_of
 from steelyard.workloads.brokerage.past import Holdings
-from steelyard.workloads.brokerage.scale import Scale, accounts_of, rank_of, tier_of
+from steelyard.workloads.brokerage.scale import Scale, accounts_of, orders_of, rank_of, tier_of
 from steelyard.workloads.brokerage.schema import TABLES
 from steelyard.workloads.load_plan import anywhere, check_load
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.workloads.brokerage.orders import orders_of
 from steelyard.workloads.brokerage.past import Holdings
-from steelyard.workloads.brokerage.scale import Scale, accounts_of
+from steelyard.workloads.brokerage.scale import Scale, accounts_of, orders_of
 
 
 def test_holdings_of_300_days_grow_by_the_ratios_of_the_specification() -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from steelyard.lab.machine.boots import Boot, BootNeeded
+from steelyard.lab.machine.host_settings import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
 from steelyard.study.host_settings import KERNEL, boot_arguments
 from steelyard.study.study import Reboots

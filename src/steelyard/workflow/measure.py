@@ -21,7 +21,7 @@ from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
 from steelyard.lab.laboratory import Progress
-from steelyard.lab.machine.boots import BootNeeded, boot_facts
+from steelyard.lab.machine.host_settings import BootNeeded, boot_facts
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.run_parts import Run
 from steelyard.lab.runner import StudyFailed

@@ -21,8 +21,7 @@ from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.laboratory import Laboratory, Numbers, Progress
-from steelyard.lab.machine.boots import Boot
-from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.machine.host_settings import Boot, Host
 from steelyard.lab.rehearsal import rehearse
 from steelyard.lab.rehearsal.findings import Findings
 from steelyard.lab.run_parts import Run

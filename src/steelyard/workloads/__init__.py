@@ -1,15 +1,20 @@
-"""Workloads: data and statements in terms that the dialect of any server can render.
+"""Workloads: data and statements in terms that the dialect of any server can render; steps of transactions.
 
 A workload is one file with one function, and its line in WORKLOADS.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.errors import InputError, nearest
+from steelyard.study.expressions import Place, Tree, parse
 from steelyard.study.workloads.statements import Statement, Transaction
 from steelyard.study.workloads.workload import Workload
 
@@ -140,3 +145,155 @@ def work_of(workload: Workload) -> Work:
     module, _, name = WORKLOADS[kind].partition(":")
     make: Callable[[Any], Work] = getattr(import_module(module), name)
     return make(workload)
+
+
+# steps of transactions, as the load engine reads them, and kinds of them (crates/load/src/plan/steps.rs)
+Step = dict[str, Any]
+Steps = list[Step]
+
+BEGIN: Step = {"do": "begin"}
+COMMIT: Step = {"do": "commit"}
+
+
+def tree(text: str) -> Tree:
+    """An expression: `:a + 1`, in the notation of pgbench's `\\set`, with client() and elapsed_ms()."""
+    return parse(text, Place("steps", 0), {"elapsed_ms": ("elapsed-ms", 0), "client": ("client", 0)})
+
+
+def put(value: str, to: str | int) -> Step:
+    """Gives a value what an expression makes."""
+    return {"do": "set", "value": value, "to": tree(str(to))}
+
+
+def pick(value: str, of: Sequence[str], number: str) -> Step:
+    """Gives a value one of some texts; number: an expression, from 1."""
+    return {"do": "pick", "value": value, "from": of, "number": tree(number)}
+
+
+def execute(statement: str, take: Mapping[str, str] | None = None, rows: str | None = None) -> Step:
+    """Executes a statement. take: columns by the value that they become; rows: becomes their number."""
+    given = {"rows": rows} if rows else {}
+    return {"do": "statement", "name": statement, "take": take or {}, **given}
+
+
+def when(condition: str, then: Steps, otherwise: Steps | None = None) -> Step:
+    """Steps under a condition, which is an expression."""
+    return {"do": "if", "condition": tree(condition), "then": then, "else": otherwise or []}
+
+
+def percent(share: int) -> str:
+    """A condition that holds for so many of 100."""
+    return f"random(1, 100) <= {share}"
+
+
+def nurand(value: str, a: int, low: int, high: int, constant: int, **distinct: str) -> Step:
+    """Draws a number, some much more often than others (TPC-C 2.1.6)."""
+    spread = {"kind": "nurand", "a": a, "low": low, "high": high, "constant": constant}
+    return {"do": "draw", "value": value, "from": spread, **distinct}
+
+
+def prefixed(transaction: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+    """The steps with the transaction's name before those of its statements."""
+    for step in steps:
+        found = dict(step)
+        if found["do"] == "statement":
+            found["name"] = f"{transaction}: {found['name']}"
+        for branch in ("then", "else", "steps"):
+            if branch in found:
+                found[branch] = list(prefixed(transaction, found[branch]))
+        yield found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of transaction. statements: texts by the names that its steps use."""
+
+    statements: Mapping[str, str]
+    scripted: Scripted
+
+
+def named(kinds: Mapping[str, Kind]) -> tuple[dict[str, Statement], dict[str, Scripted]]:
+    """Statements and transactions by name: the kind's stands before that of each of its statements."""
+    statements: dict[str, Statement] = {}
+    found: dict[str, Scripted] = {}
+    for name, kind in kinds.items():
+        statements |= {f"{name}: {own}": Statement(sql=sql) for own, sql in kind.statements.items()}
+        found[name] = replace(kind.scripted, steps=tuple(prefixed(name, kind.scripted.steps)))
+    return statements, found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table. key, indexes: names of columns; row_bytes: about, with its indexes.
+
+    rows, per_unit, per_trade: how many there are as loaded, of any scale and of each unit and trade.
+    """
+
+    columns: str
+    key: str
+    row_bytes: int
+    indexes: str = ""
+    rows: float = 0
+    per_unit: float = 0
+    per_trade: float = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its columns, in order."""
+        # commas within brackets part digits of a decimal
+        return [column.split()[0] for column in re.split(r",(?![^(]*\))", self.columns)]
+
+    def count(self, units: int, trades: int = 0) -> int:
+        """Rows as loaded."""
+        return round(self.rows + self.per_unit * units + self.per_trade * trades)
+
+    def table(self, name: str, write: Callable[[Path], Path], rows: int = 0) -> FileTable:
+        """With what writes its rows, so many of them."""
+        indexes = tuple(filter(None, self.indexes.split("; ")))
+        return FileTable(name, self.columns, self.key, indexes, write, self.row_bytes * rows)
+
+
+def file_tables(
+    layouts: Mapping[str, Layout], lines: Callable[[str], Iterable[str]], units: int, trades: int = 0
+) -> tuple[FileTable, ...]:
+    """Tables whose rows are written as CSV files. lines: of a table, without a header."""
+
+    def write(name: str, folder: Path) -> Path:
+        path = folder / f"{name}.csv"
+        with path.open("w", encoding="ascii", newline="") as file:
+            file.write(",".join(layouts[name].names) + "\n")
+            file.writelines(lines(name))
+        return path
+
+    return tuple(
+        one.table(name, partial(write, name), one.count(units, trades)) for name, one in layouts.items()
+    )
+
+
+def conditions(texts: Iterable[tuple[str, str]], after_runs: Container[int]) -> tuple[Condition, ...]:
+    """Each by its text and SQL, numbered from 1. after_runs: numbers of those that hold after runs too."""
+    return tuple(
+        Condition(f"consistency condition {number} ({text})", sql, number in after_runs)
+        for number, (text, sql) in enumerate(texts, start=1)
+    )
+
+
+def check_disk_room(
+    number: float, each_bytes: float, what: str, fitting: Callable[[float], str], at: tuple[str, ...]
+) -> None:
+    """Raises InputError where `number` times each_bytes do not fit into the folder for temporary files.
+
+    what: the number with its noun; fitting: a smaller number as the study's key, '' where none fits; at: of
+    the key.
+    """
+    folder = tempfile.gettempdir()
+    free_bytes = shutil.disk_usage(folder).free
+    if number * each_bytes <= free_bytes:
+        return
+    smaller = fitting(free_bytes / each_bytes)
+    raise InputError(
+        f"{what} needs about {number * each_bytes / 1e9:.3g} GB in {folder},"
+        f" where {free_bytes / 1e9:.3g} GB are free",
+        f"{smaller} fits" if smaller else "set TMPDIR to a folder with more space",
+        at,
+    )

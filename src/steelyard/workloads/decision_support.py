@@ -19,8 +19,7 @@ from pathlib import Path
 from steelyard.errors import InputError
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import Statement
-from steelyard.workloads import Work
-from steelyard.workloads.layout import Layout, check_disk_room
+from steelyard.workloads import Layout, Work, check_disk_room
 
 _PROGRAM = "tpchgen-cli"
 _GENERATE_S = 7200

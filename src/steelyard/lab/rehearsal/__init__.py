@@ -18,8 +18,7 @@ from steelyard.lab.engines.plan import LIFE_PER_PRIMING
 from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.environment.redaction import redact_text
 from steelyard.lab.laboratory import readers_of
-from steelyard.lab.machine.boots import BootNeeded
-from steelyard.lab.machine.host_settings import Host
+from steelyard.lab.machine.host_settings import BootNeeded, Host
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.lab.rehearsal.same_work import DRAWS, compare
 from steelyard.lab.rehearsal.statements import session_key, texts_key, try_statements

@@ -1,6 +1,7 @@
 """Steps that draw what a transaction is about: the customer, an account, a security, past trades."""
 
 from steelyard.study.expressions import Tree
+from steelyard.workloads import Step, Steps, execute, nurand, pick, put, tree, when
 from steelyard.workloads.brokerage.scale import (
     ACCOUNT_STEP,
     ACCOUNTS,
@@ -19,7 +20,6 @@ from steelyard.workloads.brokerage.scale import (
     WAVE_MS,
     Scale,
 )
-from steelyard.workloads.steps import Step, Steps, execute, nurand, pick, put, tree, when
 
 # NURand over numbers of past trades, of the kits' shape: half of the draws near others
 _TRADES_A = 65_535

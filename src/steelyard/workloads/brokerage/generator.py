@@ -10,25 +10,23 @@ from functools import cache
 
 import numpy as np
 
-from steelyard.workloads.brokerage.orders import (
-    RANGES,
-    charge_cents,
-    prices_of,
-    rate_millionths,
-    rate_of,
-    rates_of,
-)
 from steelyard.workloads.brokerage.past import FIRST_DAY, past_of
 from steelyard.workloads.brokerage.scale import (
     INDUSTRIES,
+    RANGES,
     SECTORS,
     TAX_RATES,
     Scale,
     accounts_of,
     broker_of,
+    charge_cents,
     owner_of,
     permitted,
+    prices_of,
     rank_of,
+    rate_millionths,
+    rate_of,
+    rates_of,
     symbol,
     tax_status_of,
     tier_of,

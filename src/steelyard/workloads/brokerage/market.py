@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from steelyard.workloads import Scripted
+from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, percent, put, when
 from steelyard.workloads.brokerage import trade_order
 from steelyard.workloads.brokerage.draws import price_cents, symbol, walk
 from steelyard.workloads.brokerage.scale import Scale
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, percent, put, when
 
 _TICKER_QUEUE = "prices on the ticker"
 # of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security

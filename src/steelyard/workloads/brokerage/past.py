@@ -11,8 +11,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.workloads.brokerage.orders import Integers, Orders, charge_cents, orders_of, rate_of, tax_cents
-from steelyard.workloads.brokerage.scale import QUANTITIES, Scale, broker_of, owner_of, tax_status_of, tier_of
+from steelyard.workloads.brokerage.scale import (
+    QUANTITIES,
+    Integers,
+    Orders,
+    Scale,
+    broker_of,
+    charge_cents,
+    orders_of,
+    owner_of,
+    rate_of,
+    tax_cents,
+    tax_status_of,
+    tier_of,
+)
 
 _OPENED = datetime(2025, 1, 2, hour=9)
 FIRST_DAY = _OPENED.date()

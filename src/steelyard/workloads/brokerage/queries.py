@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from steelyard.workloads import Scripted
+from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Step, Steps, execute, percent, pick, put, when
 from steelyard.workloads.brokerage.draws import (
     account,
     broker_list_length,
@@ -14,7 +14,6 @@ from steelyard.workloads.brokerage.draws import (
 )
 from steelyard.workloads.brokerage.generator import days_before
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, Scale
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 
 _TRADES_SHOWN = 50
 _HISTORY_SHOWN = 10

@@ -4,8 +4,8 @@ Columns, keys and indexes as https://github.com/Percona-Lab/tpce-mysql (scripts/
 the references besides. Left out: news, financial figures, competitors, addresses, zip codes.
 """
 
+from steelyard.workloads import Layout
 from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, TAX_RATES
-from steelyard.workloads.layout import Layout
 
 _TIME = "timestamp(6) null"
 

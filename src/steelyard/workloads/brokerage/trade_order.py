@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from steelyard.workloads import Scripted
+from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Step, Steps, execute, percent, pick, put, when
 from steelyard.workloads.brokerage import draws
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
 from steelyard.workloads.brokerage.schema import TRADE_TYPES
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Step, Steps, execute, percent, pick, put, when
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
 _HOLDING = "select h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol"

@@ -1,15 +1,13 @@
 """The work of a brokerage: its tables, transactions and conditions, and how it differs from TPC-E."""
 
 from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
-from steelyard.workloads import Work
+from steelyard.workloads import Work, check_disk_room, conditions, file_tables, named
 from steelyard.workloads.brokerage.generator import lines
 from steelyard.workloads.brokerage.market import market_feed, trade_result
 from steelyard.workloads.brokerage.queries import lookups, queries
 from steelyard.workloads.brokerage.scale import Scale
 from steelyard.workloads.brokerage.schema import TABLES
 from steelyard.workloads.brokerage.trade_order import trade_order
-from steelyard.workloads.layout import check_disk_room, conditions, file_tables
-from steelyard.workloads.steps import named
 
 # the data with indexes as loaded, their copy, CSV files and the server's log: of customers, of days
 _ROOM_BYTES_PER_UNIT, _ROOM_BYTES_PER_UNIT_AND_DAY = 6e8, 2.5e8

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.workloads import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, pick, put, when
 from steelyard.workloads.order_entry.schema import (
     CUSTOMERS,
     DISTRICTS,
@@ -11,7 +12,6 @@ from steelyard.workloads.order_entry.schema import (
     LINES_MAX,
     LINES_MIN,
 )
-from steelyard.workloads.steps import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, pick, put, when
 
 _BY_LAST_NAME_PERCENT = 60
 CUSTOMER_STATEMENTS: Mapping[str, str] = {

@@ -4,7 +4,7 @@ Columns, keys and numbers of rows: clauses 1.2, 1.3 and 4.3.3 of the TPC-C speci
 https://github.com/pingcap/go-tpc (tpcc/ddl.go) has them. Money is decimal, as sums must be exact.
 """
 
-from steelyard.workloads.layout import Layout
+from steelyard.workloads import Layout
 
 DISTRICTS = 10  # of a warehouse
 CUSTOMERS = 3_000  # of a district; as many orders

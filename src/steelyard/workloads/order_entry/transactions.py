@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
-from steelyard.workloads import Scripted
+from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, named, percent, put, when
 from steelyard.workloads.order_entry.new_order import (
     CUSTOMER_STATEMENTS,
     customer,
@@ -16,7 +16,6 @@ from steelyard.workloads.order_entry.new_order import (
     warehouse,
 )
 from steelyard.workloads.order_entry.schema import DISTRICTS
-from steelyard.workloads.steps import BEGIN, COMMIT, Kind, Steps, execute, named, percent, put, when
 
 _REMOTE_PAYMENT_PERCENT = 15
 _PAYMENT: Mapping[str, str] = {
