@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from laboratory import Lab, parent_is_not_postgres, text_of
+from laboratory import Lab, parent_is_not_postgres, small_study, text_of
 from left_behind import (
     CLEARED,
     STUDY,
@@ -24,10 +24,12 @@ from left_behind import (
 from left_behind import sleeper as sleeper
 from processes import running
 
+from steelyard.host.cpus.scheduling import place
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked
-from steelyard.subjects.servers.daemon import finish
-from steelyard.subjects.servers.identity import account_of_servers
+from steelyard.study.load_study import plan_study
+from steelyard.subjects import Bench
+from steelyard.subjects.servers.daemon import Daemon
 
 
 @pytest.mark.parametrize("escape", [CLEARED])
@@ -85,7 +87,10 @@ def test_a_server_killed_from_outside_leaves_no_process(lab: Lab, sleeper: str) 
 def test_a_process_that_escaped_a_helper_of_a_server_is_ended(tmp_path: Path, sleeper: str) -> None:
     line = f"setsid env -i {sleeper} > /dev/null 2>&1 & sleep 0.2; pgrep -x -f '{sleeper}'"
     with Guard() as guard:
-        done = finish(guard, account_of_servers(), ["/bin/sh", "-c", line], tmp_path, 60)
+        study, options = plan_study(small_study(tmp_path, subject="postgres").read_text(), "study.toml")
+        bench = Bench(study, options, {}, tmp_path, place(1, False), guard)
+        daemon = Daemon(bench, "PostgreSQL", "server.log", "socket", 5432)
+        done = daemon.finish(["/bin/sh", "-c", line], tmp_path)
         assert done.returncode == 0 and done.stdout.strip()
         assert not running(sleeper)
 
