@@ -96,7 +96,9 @@ def show(
 
 
 def _next(judgement: Judgement, bundle: str) -> str:
-    """The next command: compares a single option with another bundle; looks into the runs of several."""
+    """The next command: goes on, compares a single option with another bundle, or looks into the runs."""
+    if any(notice.code == "study-unfinished" for notice in judgement.notices):
+        return f"resume {bundle}"
     if judgement.verdict.outcome == "measured":
         return f"compare {bundle} OTHER.bundle"
     return f'sql {bundle} "select * from runs"'

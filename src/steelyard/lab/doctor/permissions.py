@@ -163,5 +163,6 @@ def capabilities() -> Iterator[Finding]:
                 f"not held: no {use}",
                 privileged(name)
                 if os.geteuid() == 0
-                else f"sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)), or {privileged()}",
+                else f"{privileged()}, or sudo setcap {name.lower()}+ep $(readlink -f $(command -v python3)):"
+                " then everyone who may start that Python has it",
             )

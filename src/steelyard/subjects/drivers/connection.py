@@ -73,8 +73,10 @@ def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
     if not place.exists():
         maven = shutil.which("mvn")
         if maven is None:
-            hint = "install Maven (Debian: maven), or give the path of the driver's jar"
-            raise InputError("Maven coordinates need Maven", hint, ("workload", "driver"))
+            # sockets are not the driver's own
+            path = "" if UNIX_SOCKETS in coordinates else ", or give the path of the driver's jar"
+            why = f"Maven fetches {' and '.join(coordinates)}, and is not installed"
+            raise InputError(why, f"install Maven (Debian: maven){path}", ("workload", "driver"))
         with tempfile.TemporaryDirectory(dir=place.parent) as draft:
             _fetch(maven, coordinates, Path(draft))
             (Path(draft) / "jars").rename(place)
@@ -82,12 +84,16 @@ def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
 
 
 def _fetch(maven: str, coordinates: tuple[str, ...], draft: Path) -> None:
+    environment = dict(os.environ)
+    if shutil.which("java") is None:
+        environment.setdefault("JAVA_HOME", str(java().parents[1]))
     pom = draft / "pom.xml"
     pom.write_text(_POM.format("".join(map(_dependency, coordinates))))
     done = subprocess.run(
         [maven, "-q", "-B", "-f", pom, "dependency:copy-dependencies",
          f"-DoutputDirectory={draft / 'jars'}", "-DincludeScope=runtime"],
         capture_output=True, text=True, timeout=_FETCH_S, check=False, stdin=subprocess.DEVNULL,
+        env=environment,
     )  # fmt: skip
     if done.returncode:
         first = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr)
