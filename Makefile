@@ -81,8 +81,9 @@ TARGET = $(ARCH)-unknown-linux-gnu
 HOMES = $(CURDIR)=. $(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 MADE = src/steelyard/commit.txt src/steelyard/licences.txt
 MATURIN = $(UV) tool run --from maturin==1.16.0 --with ziglang==0.15.2 maturin
+COMMIT = git describe --always --abbrev=40 --dirty=", changed since" --exclude='*' >src/steelyard/commit.txt
 wheel: src/steelyard/_jdbc.jar | $(UV)
-	git describe --always --abbrev=40 --dirty=", changed since" --exclude='*' >src/steelyard/commit.txt
+	$(COMMIT)
 	$(PYTHON) wheel/licences.py $(TARGET) $< >src/steelyard/licences.txt
 	RUSTFLAGS="$(HOMES:%=--remap-path-prefix=%)" SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
 	$(MATURIN) build --release --locked --zig --target $(TARGET) --compatibility manylinux_2_28 --target-dir target/wheel --out dist; \
@@ -95,7 +96,8 @@ try-wheel: wheel
 	for user in ordinary root; do ALONE=$$user .ci/bare $(CURDIR)/target/ci/trial $(CURDIR)/target/ci/*_$(ARCH).whl || exit 1; done
 
 sdist: | $(UV)
-	$(MATURIN) sdist --out dist
+	$(COMMIT)
+	$(MATURIN) sdist --out dist; built=$$?; rm -f $(MADE); exit $$built
 
 clean:
 	rm -rf .venv .tools target dist java/target docs/_build src/steelyard/*.so src/steelyard/*.jar
