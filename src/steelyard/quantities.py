@@ -256,7 +256,7 @@ def ranges(numbers: Sequence[int]) -> str:
     for low, high in ends:
         # two neighbours are no range
         parts += [f"{low} to {high}"] if high > low + 1 else map(str, dict.fromkeys((low, high)))
-    return listed(parts, most=len(parts)) if parts else ""
+    return listed(parts, most=len(parts))
 
 
 def listed(items: Sequence[str], most: int = 8) -> str:
@@ -264,7 +264,7 @@ def listed(items: Sequence[str], most: int = 8) -> str:
     shown = list(items[:most])
     if len(items) > most:
         shown.append(f"{len(items) - most} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
 def _places(value: float, digits: int) -> int:

@@ -92,6 +92,7 @@ def test_spans_p_values_and_lists_read_as_text() -> None:
     assert fmt.span_of([0.1211, 0.1212], fmt.percent) == "12.1 %"
     assert (fmt.p_value(0.0042), fmt.p_value(1e-9)) == ("p = 0.0042", "p < 0.001")
     assert fmt.listed(["A", "B", "C", "D"], most=2) == "A, B and 2 more"
+    assert fmt.listed([]) == ""
 
 
 def test_changes_and_durations_read_like_speech() -> None:
