@@ -213,6 +213,11 @@ def test_help_imports_nothing_heavy() -> None:
     assert "HEAVY []" in done.stdout
 
 
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "steelyard", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("steelyard ")
+
+
 def test_doctor_finds_something_to_say_about_this_machine(made: Lab) -> None:
     findings = json.loads(made.run("doctor", "--json").stdout)
     assert {finding["state"] for finding in findings} <= {"ok", "warning", "optional", "missing"}
