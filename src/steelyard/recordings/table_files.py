@@ -1,7 +1,9 @@
 """Tables of results with a mapping: CSV, Parquet or JSON lines, one row per run and load point."""
 
+import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json
 _ROWS_MAX = 1_000_000
 _ROWS_HINT = "the first line names the columns, and each row has as many cells"
 _BYTES_MAX = 4 << 30
+_HEAD_MAX = 1 << 20
 _LENGTH_S, _LONGEST_S = 100.0, 1e9
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 
@@ -107,15 +110,48 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
         except duckdb.Error as error:
             if not table.query:
                 raise
-            raise InputError(f"{place}: query: {str(error).splitlines()[0]}", _ROWS_HINT) from None
+            why = _cause(place) or f"{place}: query: {str(error).splitlines()[0]}"
+            raise InputError(why, _ROWS_HINT) from None
         for column in wanted:
             if column not in found.columns:
-                raise InputError(f'{place}: no column "{column}"{nearest(column, found.columns)}', _ROWS_HINT)
+                why = f'{place}: no column "{column}"{nearest(column, found.columns)}'
+                raise InputError(_cause(place) or why, _ROWS_HINT)
         wanted = found.columns if table.into else wanted
         rows = found.select(*map(duckdb.ColumnExpression, wanted)).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     return [dict(zip(wanted, row, strict=True)) for row in rows]
+
+
+def _cause(place: Path) -> str:
+    """Why DuckDB takes a CSV file for another: its first row of another length, else of text among numbers.
+
+    '' where there is none.
+    """
+    try:
+        return _first_fault(place) if place.suffix.lower() == ".csv" else ""
+    except csv.Error as error:
+        return f"{place}: not CSV: {error}"
+
+
+def _first_fault(place: Path) -> str:
+    with place.open(newline="", encoding="utf-8", errors="replace") as text:
+        head = text.readline(_HEAD_MAX)
+        text.seek(0)
+        rows = csv.reader(text, delimiter=max(",;\t|", key=head.count))
+        names = next(rows, list[str]())
+        texts: dict[int, str] = {}
+        numbers = Counter[int]()
+        for cells in islice(rows, _ROWS_MAX):
+            at = f"{place}:{rows.line_num}"
+            if cells and len(cells) != len(names):
+                return f"{at}: {len(cells)} cells, but the first line names {len(names)} columns"
+            for column, cell in enumerate(cells):
+                try:
+                    numbers[column] += _number(cell) is not None
+                except ValueError as error:
+                    texts.setdefault(column, f"{at}: {names[column]}: {error}")
+    return next((said for column, said in texts.items() if numbers[column]), "")
 
 
 def _option(cell: Any) -> str:
