@@ -37,7 +37,7 @@ from steelyard.bundle.storage.inventory import CODES
 from steelyard.bundle.writer import BundleWriter
 from steelyard.errors import InputError
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import baseline, blocks, options
@@ -204,7 +204,7 @@ def answer(path: Path) -> Answer:
     judgement = judge(evidence)
     series = read_series(bundle, estimated_runs(evidence))
     out = io.StringIO()
-    print_verdict(present(judgement, series, about_bundle(bundle)), Console(file=out, width=200))
+    print_verdict(Presented(judgement, series, about_bundle(bundle)), Console(file=out, width=200))
     return Answer(
         out.getvalue() + repr(judgement),
         frozenset(zip(*(column.tolist() for column in evidence.view("points").values()), strict=True)),

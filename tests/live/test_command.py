@@ -23,7 +23,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.lab.engines.process import LoadProcess
 from steelyard.lab.engines.result import LoadFailed
 from steelyard.report.charts.work import clients
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.run_tables.rows import Columns
 
 STUDY = """\
@@ -366,7 +366,7 @@ def test_a_study_without_factors_is_a_measurement_that_compare_takes_as_its_base
     ratios = {c["metric"]: c["ratio"] for c in json.loads(compared.stdout)[0]["comparisons"]}
     assert ratios["score"] == pytest.approx(2)
     # one instance has its time in a unit that fits
-    chart = clients(present(*of_bundle(Bundle(lab.bundle))))
+    chart = clients(Presented(*of_bundle(Bundle(lab.bundle))))
     assert chart and chart.table
     assert chart.table.head == ("option", "instances", "instance", "time")
     assert {row[-1] for row in chart.table.rows} == {"10.0 ms"}

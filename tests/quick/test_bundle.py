@@ -322,7 +322,7 @@ def test_a_gauge_is_told_apart_by_phase(writer: BundleWriter) -> None:
     gauges = Bundle(writer.path).evidence().view("gauges")
     found = {name: float(gauges[name][0]) for name in ("start", "end", "cooled", "gone", "lowest", "highest")}
     assert found == {"start": 10, "end": 40, "cooled": 39, "gone": 2, "lowest": 10, "highest": 50}
-    assert np.isnan(gauges["limit"][0])
+    assert gauges["limit"][0] is np.ma.masked
 
 
 @pytest.mark.parametrize("turns", [False, True])
@@ -381,7 +381,7 @@ def test_a_latch_counter_that_is_not_available_is_null_and_never_zero(writer: Bu
     assert row == (7, None, None, 0, None)
     found = bundle.evidence().view("latches")
     assert (found["gets"][0], found["sleeps"][0]) == (7, 0)
-    assert all(np.isnan(found[name][0]) for name in ("misses", "spin_gets", "wait_ns"))
+    assert all(found[name][0] is np.ma.masked for name in ("misses", "spin_gets", "wait_ns"))
 
 
 def test_hold_times_come_back_as_shares(writer: BundleWriter) -> None:

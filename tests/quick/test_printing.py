@@ -17,7 +17,7 @@ from steelyard.analysis.judgement import Headlines, Notice
 from steelyard.bundle.series.read import Series
 from steelyard.printable import LINES, printable
 from steelyard.report.export import to_markdown
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.verdict import print_verdict
@@ -60,7 +60,7 @@ def test_a_verdict_with_wild_texts_is_text() -> None:
     notice = Notice(**{**vars(judgement.notices[0]), "text": WILD}) if judgement.notices else None
     wild = replace(judgement, question=WILD, **({"notices": (notice,)} if notice else {}))
     where, out = console()
-    print_verdict(present(wild, Series(), replace(about, bundle=WILD)), where)
+    print_verdict(Presented(wild, Series(), replace(about, bundle=WILD)), where)
     assert_is_text(out.getvalue())
 
 
@@ -92,7 +92,7 @@ def test_markdown_takes_questions_labels_and_units_as_text() -> None:
     wild = replace(
         judgement, metrics=metrics, headlines=Headlines(**roles), question=f"- {WILD} &lt;b&gt; $x$"
     )
-    text = to_markdown(present(wild, Series(), about))
+    text = to_markdown(Presented(wild, Series(), about))
     assert not STEERING.search(text)
     code = re.sub(r"`[^`\n]*`", "", text)
     assert not re.search(r"(?<!\\)<", code)
@@ -109,5 +109,5 @@ def test_a_text_at_the_beginning_of_a_line_of_markdown_makes_no_list() -> None:
         consequence="",
         reasons=("- one", "+ two", "plain"),
     )
-    lines = to_markdown(present(replace(judgement, verdict=verdict), Series(), about)).split("\n")
+    lines = to_markdown(Presented(replace(judgement, verdict=verdict), Series(), about)).split("\n")
     assert {r"1\. first", r"- \- one", r"- \+ two", "- plain"} <= set(lines)

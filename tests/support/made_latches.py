@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from latch_formula import predict
 
-from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
+from steelyard.analysis.latches.model import Holds, Network, Prediction
 
 
 def constant(ns: float) -> Holds:

@@ -15,7 +15,6 @@ from steelyard.bundle.evidence import (
     Columns,
     Evidence,
     Topology,
-    columns,
     counts_instructions,
     placement_of,
 )
@@ -123,10 +122,11 @@ class Bundle:
     def _runs(self) -> Place:
         return Place(self.path / "runs")
 
-    def columns(self, query: str, given: Mapping[str, Any] | None = None) -> Columns:
-        """The result of a query over the tables, as numpy arrays by column. given: its parameters."""
+    def columns(self, query: str) -> Columns:
+        """The result of a query over the tables, as numpy arrays by column; NULL is masked."""
         with readable(self.path, self._runs):
-            return columns(self.duckdb.execute(query, given))
+            found: Any = self.duckdb.execute(query)
+            return found.fetchnumpy()
 
     def records(self, query: str, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows by column, over the views of the analysis (evidence/queries.py), then over the tables.

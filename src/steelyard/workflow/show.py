@@ -26,7 +26,7 @@ from steelyard.recordings.published import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import write_report
-from steelyard.report.presented import Presented, present
+from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.workflow.complaint import complain, opened, program
 from steelyard.workflow.exit_codes import Exit
@@ -70,7 +70,7 @@ def show(
         next_command=f"{program()} {_next(judgement, typed(path))}",
         page_command=f"{program(page.parent)} {_next(judgement, typed(beside))}",
     )
-    presented = present(judgement, series, about, overlays)
+    presented = Presented(judgement, series, about, overlays)
     # its tables would fill memory while the page is drawn
     del bundle, evidence
     console = Console()

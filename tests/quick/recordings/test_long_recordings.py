@@ -21,7 +21,7 @@ from steelyard.recordings.samples import READINGS_MAX, Samples
 from steelyard.recordings.source import Source
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.charts.gauges import RECORDED
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(16, 60))
@@ -95,7 +95,7 @@ def test_a_chart_draws_recorded_shares_over_the_time_before_each_reading(tmp_pat
     bundle = Bundle(tmp_path / "out")
     series = read_series(bundle, estimated_runs(bundle.evidence()))
     about = about_bundle(bundle)
-    drawn = RECORDED.figure(present(judge(bundle.evidence()), series, about))
+    drawn = RECORDED.figure(Presented(judge(bundle.evidence()), series, about))
     assert drawn is not None
     (panel,) = [panel for panel in drawn.panels if "us-percent" in panel.name]
     corners = [(row["t_s"], row["shown"]) for row in panel.spec["data"]["values"]]

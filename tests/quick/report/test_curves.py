@@ -20,7 +20,7 @@ from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export import write_images
 from steelyard.report.page.html import render
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_verdict
 
 Case = builders.Case
@@ -38,7 +38,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
 
 
 def drawn(case: Case, overlays: Sequence[tuple[str, Sequence[Scaling]]] = ()) -> dict[str, Figure]:
-    return {figure.name: figure for figure in figures(present(*case, overlays))}
+    return {figure.name: figure for figure in figures(Presented(*case, overlays))}
 
 
 def test_the_latch_table_of_the_study_is_there_whole(case: Callable[[str], Case]) -> None:
@@ -67,10 +67,10 @@ def test_percent_linear_stands_beside_the_throughput(case: Callable[[str], Case]
 
 
 def test_the_page_says_what_the_curve_means(case: Callable[[str], Case]) -> None:
-    page = render(present(*case("i7")))
+    page = render(Presented(*case("i7")))
     assert "beyond 6 cores further processes add 26.7\u00a0%" in page
     assert "Measured elsewhere" in page and "the server reset before it" not in page
-    assert "at 12 processes it is as published" in render(present(*case("t2")))
+    assert "at 12 processes it is as published" in render(Presented(*case("t2")))
 
 
 def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) -> None:
@@ -86,14 +86,14 @@ def test_curves_of_another_bundle_are_drawn_behind(case: Callable[[str], Case]) 
 
 
 def test_a_recording_has_pictures(case: Callable[[str], Case], tmp_path: Path) -> None:
-    names = {place.name for place in write_images(tmp_path, present(*case("t2")))}
+    names = {place.name for place in write_images(tmp_path, Presented(*case("t2")))}
     assert {"scaling-linear.png", "latches-misses.svg"} <= names
 
 
 def test_the_terminal_says_it_too(case: Callable[[str], Case]) -> None:
     out = StringIO()
     judgement, _, about = case("t2")
-    print_verdict(present(judgement, Series(), about), Console(file=out, width=80))
+    print_verdict(Presented(judgement, Series(), about), Console(file=out, width=80))
     assert "With more processes" in out.getvalue() and "extrapolation" in out.getvalue()
 
 
@@ -103,7 +103,7 @@ def test_what_other_settings_would_do_is_a_table(case: Callable[[str], Case]) ->
     figure = drawn((replace(judgement, what_if=(asked,)), series, about))["latch-alternatives"]
     told = ("8 children", "2,000,000 ± 10,000", "5.00 ± 0.400", "0", "40.0 ns")
     assert figure.table.rows == (("RC, RC latch", "12", *told),)
-    assert "8 children" in render(present(replace(judgement, what_if=(asked,)), series, about))
+    assert "8 children" in render(Presented(replace(judgement, what_if=(asked,)), series, about))
     assert "latch-alternatives" not in drawn(case("t2"))
 
 

@@ -14,7 +14,7 @@ from steelyard.report.charts.comparisons import ratios
 from steelyard.report.charts.figure import Figure, Panel, svg
 from steelyard.report.charts.marks import domain_of
 from steelyard.report.charts.scaling import scaling
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 POSITIVE = st.floats(min_value=1e-9, max_value=1e12)
 
@@ -64,7 +64,7 @@ def test_a_forest_holds_every_effect_and_marks_what_it_cuts(effect: float, ends:
         replace(item, ratio=effect, low=effect * ends[0], high=effect * ends[1])
         for item in judgement.comparisons
     )
-    drawn = ratios(present(replace(judgement, comparisons=far), series, about))
+    drawn = ratios(Presented(replace(judgement, comparisons=far), series, about))
     assert drawn is not None
     is_cut = ends[0] < 0.1
     assert ("arrowhead" in drawn.caption) == is_cut
@@ -82,7 +82,7 @@ def test_a_forest_holds_every_effect_and_marks_what_it_cuts(effect: float, ends:
 def test_a_band_without_an_end_leaves_the_curves_their_room() -> None:
     judgement, series, about = builders.scaling()
     wide = tuple(replace(item, low=0.0, high=item.value * 7_000) for item in judgement.estimates)
-    drawn = scaling(present(replace(judgement, estimates=wide), series, about))
+    drawn = scaling(Presented(replace(judgement, estimates=wide), series, about))
     assert drawn is not None and "arrowhead" in drawn.caption
     for panel in drawn.panels:
         if panel.name == "scaling-linear":
@@ -97,7 +97,7 @@ def test_a_cost_of_which_little_is_known_leaves_the_others_their_bars() -> None:
     judgement, series, about = builders.two()
     first, *others = judgement.costs
     vague = replace(first, low=-1e9, high=1e9)
-    drawn = costs(present(replace(judgement, costs=(vague, *others)), series, about))
+    drawn = costs(Presented(replace(judgement, costs=(vague, *others)), series, about))
     assert drawn is not None
     assert arrowheads(drawn.panels[0]) == ["triangle-left", "triangle-right"]
     low, high = drawn.panels[0].spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
@@ -105,7 +105,7 @@ def test_a_cost_of_which_little_is_known_leaves_the_others_their_bars() -> None:
 
 
 def test_without_a_cut_nothing_is_said_of_arrowheads() -> None:
-    every: list[Figure | None] = [chart(present(*builders.scaling())) for chart in (ratios, costs, scaling)]
+    every: list[Figure | None] = [chart(Presented(*builders.scaling())) for chart in (ratios, costs, scaling)]
     assert not any(figure is None or "arrowhead" in figure.caption for figure in every)
 
 

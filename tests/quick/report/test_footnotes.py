@@ -6,7 +6,7 @@ import builders
 from steelyard.analysis.judgement import Judgement, Notice
 from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import Footnote, footnotes
 
 
@@ -47,7 +47,7 @@ def test_each_option_bears_the_mark_of_the_gathered_footnote() -> None:
         judgement, notices=tuple(Notice("steal", "stolen", o, detail="5 %") for o in ("NAMED", "NONE"))
     )
     out = io.StringIO()
-    print_verdict(present(warned, Series(), about), Console(file=out, width=100))
+    print_verdict(Presented(warned, Series(), about), Console(file=out, width=100))
     assert "NAMED[1]" in out.getvalue()
     assert "NONE[1]" in out.getvalue()
     assert out.getvalue().count("stolen") == 1
@@ -89,7 +89,7 @@ def test_each_number_of_a_notice_has_its_mark_and_the_others_have_none() -> None
         Notice("another-study", "another study ran"),
         Notice("c", "of one", "NONE"),
     )
-    shown = present(replace(judgement, notices=notices), Series(), about)
+    shown = Presented(replace(judgement, notices=notices), Series(), about)
     assert [(note.text, note.number) for note in shown.footnotes] == [
         ("waited for a CPU", 1),
         ("another study ran", None),

@@ -11,7 +11,7 @@ import pytest
 from steelyard.analysis.judgement import Headlines
 from steelyard.bundle.series.read import Series
 from steelyard.report.page.html import render, write_report
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 CASES = ["two", "scaling", "matrix", "hostile"]
 
@@ -55,7 +55,7 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module", params=CASES)
 def page(request: pytest.FixtureRequest) -> _Page:
-    return _Page(render(present(*getattr(builders, request.param)())))
+    return _Page(render(Presented(*getattr(builders, request.param)())))
 
 
 def test_nothing_is_loaded_from_elsewhere(page: _Page) -> None:
@@ -94,7 +94,7 @@ def test_a_list_of_contents_leads_to_every_part(page: _Page) -> None:
 
 
 def test_of_many_options_eight_are_open_the_baseline_among_them() -> None:
-    text = render(present(*builders.matrix()))
+    text = render(Presented(*builders.matrix()))
     options = text[text.index('<section id="options">') : text.index("<ol")]
     shown, more = options.split('<details class="more">')
     assert shown.count('<th scope="row">') == 8
@@ -105,7 +105,7 @@ def test_of_many_options_eight_are_open_the_baseline_among_them() -> None:
 
 def test_the_head_of_the_page_is_three_lines() -> None:
     case = builders.two()
-    text = render(present(*case))
+    text = render(Presented(*case))
     lines = case[0].verdict.lines
     assert len(lines) == 3
     assert text.count('<p class="further">') == 2
@@ -126,7 +126,7 @@ def test_no_line_breaks_between_a_number_and_its_unit(page: _Page) -> None:
 def test_what_is_copied_from_the_page_has_plain_spaces() -> None:
     judgement, series, about = builders.two()
     command = 'steelyard sql "after 8 s.bundle" "select * from runs"'
-    page = _Page(render(present(judgement, series, replace(about, page_command=command))))
+    page = _Page(render(Presented(judgement, series, replace(about, page_command=command))))
     assert command in page.words
 
 
@@ -146,7 +146,7 @@ def test_every_chart_has_its_specification_its_still_and_a_table(page: _Page) ->
 
 def test_hostile_text_stays_text() -> None:
     judgement, series, about = builders.hostile()
-    page = _Page(render(present(judgement, series, about)))
+    page = _Page(render(Presented(judgement, series, about)))
     assert judgement.question in "".join(page.words)
     assert "".join(page.words).count(judgement.options[0]) > 3
     assert not [attrs for _, attrs in page.elements if "onerror" in attrs or "onclick" in attrs]
@@ -169,7 +169,7 @@ def test_labels_never_become_expressions() -> None:
         here = [str(v) for k, v in part.items() if k in ("expr", "test", "labelExpr", "signal", "calculate")]
         return here + [text for k, v in part.items() if k != "values" for text in walk(v)]
 
-    page = _Page(render(present(*builders.hostile())))
+    page = _Page(render(Presented(*builders.hostile())))
     expressions = walk(json.loads(page.charts)["specs"])
     assert expressions
     assert not [text for text in expressions if "script" in text or "onerror" in text]
@@ -177,7 +177,7 @@ def test_labels_never_become_expressions() -> None:
 
 def test_verdict_comes_first() -> None:
     judgement, series, about = builders.two()
-    text = render(present(judgement, series, about))
+    text = render(Presented(judgement, series, about))
     body = text[text.index("<main>") :]
     order = ["<h1>", 'id="ratios"', 'id="options"', 'id="timeline"', 'id="method"']
     places = [body.index(mark) for mark in order]
@@ -185,7 +185,7 @@ def test_verdict_comes_first() -> None:
 
 
 def test_every_factor_colours_alike_in_every_chart() -> None:
-    page = _Page(render(present(*builders.matrix())))
+    page = _Page(render(Presented(*builders.matrix())))
     domains = re.findall(r'"domain":(\["S157T_DYN0","S157T_DYN1","S157P_DYN1"\])', page.charts)
     assert len(domains) > 10
 
@@ -203,7 +203,7 @@ def test_a_report_of_almost_nothing_can_be_written(tmp_path: Path) -> None:
         metrics=(),
         headlines=Headlines(),
     )
-    path = write_report(tmp_path / "report.html", present(bare, Series(), about))
+    path = write_report(tmp_path / "report.html", Presented(bare, Series(), about))
     page = _Page(path.read_text(encoding="utf-8"))
     assert not page.of("figure")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
@@ -215,4 +215,4 @@ def test_an_interval_without_an_end_is_drawn(tmp_path: Path) -> None:
         replace(item, low=0.0, high=float("inf"), p_value=float("nan"), blocks=1)
         for item in judgement.comparisons
     )
-    assert "no interval" in render(present(replace(judgement, comparisons=endless), series, about))
+    assert "no interval" in render(Presented(replace(judgement, comparisons=endless), series, about))

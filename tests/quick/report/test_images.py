@@ -10,11 +10,11 @@ import vl_convert
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Panel, standalone
 from steelyard.report.export import write_images
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 def test_every_chart_becomes_svg_and_png(tmp_path: Path) -> None:
-    written = write_images(tmp_path / "images", present(*builders.scaling()))
+    written = write_images(tmp_path / "images", Presented(*builders.scaling()))
     names = {path.stem for path in written}
     assert {"ratios-throughput_per_s", "timeline-tps", "timeline-cpu", "costs"} <= names
     assert {"scaling-server_cpu_us_per_txn", "latency-64", "statements-lookup"} <= names
@@ -25,7 +25,7 @@ def test_every_chart_becomes_svg_and_png(tmp_path: Path) -> None:
 
 
 def test_names_made_of_hostile_labels_stay_in_their_folder(tmp_path: Path) -> None:
-    written = write_images(tmp_path / "images", present(*builders.hostile()))
+    written = write_images(tmp_path / "images", Presented(*builders.hostile()))
     assert {path.parent for path in written} == {tmp_path / "images"}
     assert len(written) == len(set(written))
 
@@ -34,7 +34,7 @@ def test_names_made_of_hostile_labels_stay_in_their_folder(tmp_path: Path) -> No
 def test_labels_of_a_logarithmic_axis_stay_apart(width_px: int) -> None:
     judgement, series, about = builders.two()
     apart = [replace(c, low=c.ratio * 0.3, high=c.ratio * 2.5) for c in judgement.comparisons]
-    drawn = figures(present(replace(judgement, comparisons=tuple(apart)), series, about))
+    drawn = figures(Presented(replace(judgement, comparisons=tuple(apart)), series, about))
     panel = next(figure for figure in drawn if figure.name == "ratios").panels[0]
     svg = vl_convert.vegalite_to_svg({**standalone(panel), "width": width_px})
     axis = svg[svg.index("role-axis-label") :].partition("</g>")[0]

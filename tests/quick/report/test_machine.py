@@ -7,7 +7,7 @@ import builders
 from steelyard.lab.environment.environment import environment
 from steelyard.report.about.provenance import machine_rows
 from steelyard.report.page.html import render
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 def test_this_machine_is_told_in_rows_with_names_for_people() -> None:
@@ -45,6 +45,6 @@ def test_what_a_recording_tells_of_its_own_follows() -> None:
 def test_a_long_value_is_folded_in_the_page() -> None:
     judgement, series, about = builders.two()
     words = " ".join(f"word{n}=1" for n in range(40))
-    page = render(present(judgement, series, replace(about, machine={"command line": words, "CPU": "AMD"})))
+    page = render(Presented(judgement, series, replace(about, machine={"command line": words, "CPU": "AMD"})))
     assert f"<dt>command line</dt><dd><details><summary>word0=1 word1=1 word2=1 …</summary>{words}<" in page
     assert "<dt>CPU</dt><dd>AMD</dd>" in page

@@ -20,7 +20,7 @@ from steelyard.bundle.writer import BundleWriter
 from steelyard.report.charts import figures
 from steelyard.report.export import judgement_json, judgement_schema, to_markdown
 from steelyard.report.page.html import render
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
@@ -82,7 +82,7 @@ def estimate(case: builders.Case, metric: str, option: str) -> float:
 def test_the_tables_of_statements_and_latencies_agree_with_that_of_options(
     uneven: builders.Case, option: str
 ) -> None:
-    tables = {figure.name: figure.table for figure in figures(present(*uneven))}
+    tables = {figure.name: figure.table for figure in figures(Presented(*uneven))}
     (per_s,) = [row[2] for row in tables["statements"].rows if row[0] == option]
     assert per_s == fmt.significant(estimate(uneven, "throughput_per_s", option))
     (latency,) = [row for row in tables["latency"].rows if row[0] == option]
@@ -96,21 +96,21 @@ def test_the_estimate_is_the_geometric_mean_of_whole_blocks(uneven: builders.Cas
 
 
 def test_every_table_says_how_it_summarises(uneven: builders.Case) -> None:
-    captions = {figure.name: figure.caption for figure in figures(present(*uneven))}
+    captions = {figure.name: figure.caption for figure in figures(Presented(*uneven))}
     assert "geometric mean over runs" in captions["statements"]
     assert "Geometric mean over runs of the runs' own percentiles" in captions["latency"]
-    assert "Geometric means over 3 blocks" in render(present(*uneven))
+    assert "Geometric means over 3 blocks" in render(Presented(*uneven))
 
 
 def printed(case: builders.Case) -> str:
     out = io.StringIO()
-    print_verdict(present(case[0], Series(), case[2]), Console(file=out, width=80))
+    print_verdict(Presented(case[0], Series(), case[2]), Console(file=out, width=80))
     return out.getvalue()
 
 
 def test_figures_over_several_points_are_called_what_they_are() -> None:
     ramp = builders.scaling()
-    presented = present(*ramp)
+    presented = Presented(*ramp)
     page, text, lines = render(presented), printed(ramp), to_markdown(presented)
     found = json.loads(json.dumps(judgement_json(presented)))
     assert found.keys() == judgement_schema()["properties"].keys()
@@ -125,7 +125,7 @@ def test_figures_over_several_points_are_called_what_they_are() -> None:
 def test_figures_of_one_point_are_no_mean_over_points() -> None:
     two = builders.two()
     assert "TPS" in printed(two) and "8 clients" not in printed(two)
-    assert judgement_json(present(two[0], Series(), two[2]))["all_points"] is None
+    assert judgement_json(Presented(two[0], Series(), two[2]))["all_points"] is None
 
 
 def test_two_times_of_different_size_have_a_unit_each() -> None:

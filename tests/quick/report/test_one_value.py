@@ -19,7 +19,7 @@ from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure
 from steelyard.report.export import judgement_json
 from steelyard.report.page.html import tiles
-from steelyard.report.presented import Presented, present
+from steelyard.report.presented import Presented
 from steelyard.report.presented.words import MARKS, WORDS
 from steelyard.report.table import Table
 from steelyard.report.tables import ranking
@@ -88,7 +88,7 @@ def presented(tmp_path_factory: pytest.TempPathFactory) -> Presented:
     runs = [(option, block) for block in FACTOR for option in SPEED if block < 7 or option == "A"]
     for number, (option, block) in enumerate(runs, start=1):
         writer.write_run(number, {"f": option}, run(option, block, number))
-    return present(*builders.of_bundle(Bundle(writer.path)))
+    return Presented(*builders.of_bundle(Bundle(writer.path)))
 
 
 def number(text: str) -> float:

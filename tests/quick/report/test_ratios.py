@@ -7,7 +7,7 @@ import builders
 import pytest
 
 from steelyard.report.charts.comparisons import ratios
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 @pytest.mark.parametrize("times", [0.002, 60.0])
@@ -17,7 +17,7 @@ def test_the_picture_holds_every_ratio_however_far_from_the_baseline(times: floa
         replace(c, ratio=c.ratio * times, low=c.low * times, high=c.high * times)
         for c in judgement.comparisons
     )
-    drawn = ratios(present(replace(judgement, comparisons=far), series, about))
+    drawn = ratios(Presented(replace(judgement, comparisons=far), series, about))
     assert drawn is not None
     # a point outside its axis takes the room of the whole picture
     for panel in drawn.panels:
@@ -28,7 +28,7 @@ def test_the_picture_holds_every_ratio_however_far_from_the_baseline(times: floa
 def test_one_block_has_no_interval_to_draw() -> None:
     judgement, series, about = builders.two()
     alone = tuple(replace(c, low=0.0, high=math.inf, blocks=1) for c in judgement.comparisons)
-    drawn = ratios(present(replace(judgement, comparisons=alone), series, about))
+    drawn = ratios(Presented(replace(judgement, comparisons=alone), series, about))
     assert drawn is not None and "arrowhead" not in drawn.caption
     for panel in drawn.panels:
         assert all(row["low"] is row["high"] is None for row in panel.spec["data"]["values"])

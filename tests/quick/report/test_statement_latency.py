@@ -19,7 +19,7 @@ from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.series.read import Series
 from steelyard.report.export import judgement_json
 from steelyard.report.page.html import render
-from steelyard.report.presented import Presented, present
+from steelyard.report.presented import Presented
 from steelyard.report.tables import statements
 from steelyard.report.terminal.verdict import print_verdict
 
@@ -49,7 +49,7 @@ def judged() -> Judgement:
 
 def presented(judgement: Judgement) -> Presented:
     about = replace(builders.two()[2], phases=replace(builders.two()[2].phases, clients=(2, 8)))
-    return present(judgement, Series(), about)
+    return Presented(judgement, Series(), about)
 
 
 def test_a_statement_is_estimated_as_its_transaction_is(judged: Judgement) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.bundle.series.read import Series
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.report.table import plain_table
 from steelyard.report.tables.statements import buffers
 from steelyard.report.terminal.progress import MatrixPlan, Progress
@@ -24,8 +24,8 @@ def _printed(case: builders.Case, width: int = 80, **how: bool) -> str:
     judgement, _, about = case
     out = io.StringIO()
     console = Console(file=out, width=width, **how)
-    print_verdict(present(judgement, Series(), about), console)
-    print_next(present(judgement, Series(), about), console)
+    print_verdict(Presented(judgement, Series(), about), console)
+    print_next(Presented(judgement, Series(), about), console)
     return out.getvalue()
 
 
@@ -195,7 +195,7 @@ def test_pages_found_and_read_are_a_table_by_option_at_the_most_clients() -> Non
     _, _, about = builders.two()
 
     def shown(**truths: Truth) -> str:
-        table = buffers(present(judge(evidence_of(study, truths)), Series(), about))
+        table = buffers(Presented(judge(evidence_of(study, truths)), Series(), about))
         return "" if table is None else "\n".join(" ".join(row) for row in (table.head, *table.rows))
 
     text = shown(small=small, large=large)

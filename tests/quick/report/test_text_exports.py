@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.bundle.series.read import Series
 from steelyard.report.export import judgement_json, judgement_schema, to_markdown
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> None:
@@ -54,7 +54,7 @@ def _suits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("name", ["two", "scaling", "matrix", "hostile"])
 def test_json_satisfies_its_published_schema(name: str) -> None:
     judgement, _, about = getattr(builders, name)()
-    data = json.loads(json.dumps(judgement_json(present(judgement, Series(), about)), allow_nan=False))
+    data = json.loads(json.dumps(judgement_json(Presented(judgement, Series(), about)), allow_nan=False))
     schema = judgement_schema()
     _check(data, schema, schema)
     assert data["schema"] == "steelyard/judgement/1"
@@ -64,7 +64,7 @@ def test_json_satisfies_its_published_schema(name: str) -> None:
 
 def test_schema_refuses_what_is_not_a_judgement() -> None:
     judgement, _, about = builders.two()
-    data = judgement_json(present(judgement, Series(), about))
+    data = judgement_json(Presented(judgement, Series(), about))
     del data["judgement"]["verdict"]
     schema = judgement_schema()
     with pytest.raises(AssertionError):
@@ -74,7 +74,7 @@ def test_schema_refuses_what_is_not_a_judgement() -> None:
 def test_an_infinite_interval_is_null_in_json() -> None:
     judgement, _, about = builders.two()
     endless = tuple(replace(item, high=float("inf")) for item in judgement.estimates)
-    data = judgement_json(present(replace(judgement, estimates=endless), Series(), about))
+    data = judgement_json(Presented(replace(judgement, estimates=endless), Series(), about))
     assert data["judgement"]["estimates"][0]["high"] is None
     schema = judgement_schema()
     _check(data, schema, schema)
@@ -82,7 +82,7 @@ def test_an_infinite_interval_is_null_in_json() -> None:
 
 def test_markdown_holds_verdict_and_a_row_an_option() -> None:
     judgement, _, about = builders.scaling()
-    text = to_markdown(present(judgement, Series(), about))
+    text = to_markdown(Presented(judgement, Series(), about))
     headline, interval, _ = judgement.verdict.lines
     assert f"{headline}  \n{interval}  \n" in text
     rows = [line for line in text.splitlines() if line.startswith(("| ▲", "| =", "| ·", "| ~", "| ▼"))]
@@ -92,6 +92,6 @@ def test_markdown_holds_verdict_and_a_row_an_option() -> None:
 
 def test_markdown_takes_hostile_text_as_text() -> None:
     judgement, _, about = builders.hostile()
-    text = to_markdown(present(judgement, Series(), about))
+    text = to_markdown(Presented(judgement, Series(), about))
     assert '\\<script src="https' in text
     assert "\\<b onclick" in text

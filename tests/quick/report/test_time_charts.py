@@ -14,14 +14,14 @@ from steelyard.report.charts.figure import Panel
 from steelyard.report.charts.quantiles import latch_times
 from steelyard.report.charts.shapes import steps
 from steelyard.report.charts.timeline import timeline
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 
 def every_panel() -> list[Panel]:
     return [
         panel
         for case in (builders.two, builders.scaling, builders.matrix)
-        for figure in figures(present(*case()))
+        for figure in figures(Presented(*case()))
         for panel in figure.panels
     ]
 
@@ -52,7 +52,7 @@ def test_no_curve_is_smoothed() -> None:
 
 
 def test_few_samples_are_drawn_as_points() -> None:
-    presented = present(*builders.two())
+    presented = Presented(*builders.two())
     for chart in (timeline, gauges.MEMORY.figure):
         drawn = chart(presented)
         assert drawn is not None
@@ -66,7 +66,7 @@ def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
     stint = {"option": "NAMED", "thread": "t", "reason": "ran", "cpu": 0, "priority": 9}
     stint |= {"start_s": 0.0, "end_s": 0.5}
     traced = replace(series, trace=[stint])
-    drawn = chart(present(judgement, traced, about))
+    drawn = chart(Presented(judgement, traced, about))
     for panel in drawn.panels:
         assert panel.spec["usermeta"] == {"zoom": "drag"}
         low, high = (param["value"] for param in panel.spec["params"])
@@ -81,7 +81,7 @@ def test_every_axis_of_time_can_be_zoomed(chart: Any) -> None:
 def test_names_of_lines_that_end_alike_stand_apart() -> None:
     judgement, series, about = builders.two()
     cpu = [{**row, "percent": 1.0} for row in series.cpu]
-    drawn = timeline(present(judgement, replace(series, cpu=cpu), about))
+    drawn = timeline(Presented(judgement, replace(series, cpu=cpu), about))
     assert drawn is not None
     names = drawn.panels[1].spec["layer"][-1]["data"]["values"]
     places = sorted(row["percent"] for row in names)
@@ -107,7 +107,7 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
     ]
     names = ("option", "clients", "kind", "quantile", "ns")
     times = [dict(zip(names, row, strict=True)) for row in rows]
-    drawn = latch_times(present(judgement, replace(series, latch_times=times), about))
+    drawn = latch_times(Presented(judgement, replace(series, latch_times=times), about))
     assert drawn is not None
     titles = [panel.title for panel in drawn.panels]
     assert titles == ["Hold, 4 clients", "Hold, 64 clients", "Wait, 64 clients"]
@@ -117,8 +117,8 @@ def test_waits_that_never_were_have_no_panel_and_the_caption_says_so() -> None:
 def test_a_reading_of_an_interval_is_drawn_over_the_time_before_it() -> None:
     judgement, series, about = builders.two()
     declared = [{**row, "of_interval": True} for row in series.gauges]
-    before = gauges.MEMORY.figure(present(judgement, replace(series, gauges=declared), about))
-    after = gauges.MEMORY.figure(present(judgement, series, about))
+    before = gauges.MEMORY.figure(Presented(judgement, replace(series, gauges=declared), about))
+    after = gauges.MEMORY.figure(Presented(judgement, series, about))
     assert before is not None and after is not None
     lines = [drawn.panels[0].spec["layer"][0]["mark"]["interpolate"] for drawn in (before, after)]
     assert lines == ["step-after", "step-after"]
@@ -134,7 +134,7 @@ def test_a_reading_of_an_interval_is_drawn_over_the_time_before_it() -> None:
 def test_a_limit_far_above_its_gauge_is_named_at_the_edge() -> None:
     judgement, series, about = builders.two()
     far = replace(series, gauges=[{**row, "limit": row["limit"] and 16_384.0} for row in series.gauges])
-    drawn = gauges.MEMORY.figure(present(judgement, far, about))
+    drawn = gauges.MEMORY.figure(Presented(judgement, far, about))
     assert drawn is not None
     panel = drawn.panels[0]
     top = panel.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1]
@@ -149,7 +149,7 @@ def test_gauges_stand_in_the_figure_of_their_declared_group() -> None:
     grouped = replace(series, gauges=declared)
     titles = {
         figure.title: [panel.title for panel in figure.panels]
-        for figure in figures(present(judgement, grouped, about))
+        for figure in figures(Presented(judgement, grouped, about))
     }
     assert titles["Caches and memory"] == ["Cache entries, statements"]
     assert titles["Run queue"] == ["Memory, server"]

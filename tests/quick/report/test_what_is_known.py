@@ -11,7 +11,7 @@ from steelyard.analysis.judge import judge
 from steelyard.bundle.series.read import Series
 from steelyard.report.charts import figures
 from steelyard.report.page.html import facts_of, render, speaker
-from steelyard.report.presented import Presented, present
+from steelyard.report.presented import Presented
 from steelyard.report.table import Cell
 from steelyard.report.tables import ranking
 from steelyard.report.terminal.verdict import print_verdict
@@ -21,7 +21,7 @@ def open_loop() -> Presented:
     """The option with less throughput has the lower p99, which is what an open loop is judged by."""
     study = study_of({"f": "AB"}, rate_per_s=1000)
     truth = {"A": Truth(p99_ns=4e6), "B": Truth(p99_ns=2e6)}
-    return present(judge(evidence_of(study, truth, noise=0.002)), Series(), builders.two()[2])
+    return Presented(judge(evidence_of(study, truth, noise=0.002)), Series(), builders.two()[2])
 
 
 def printed(presented: Presented) -> str:
@@ -33,7 +33,7 @@ def printed(presented: Presented) -> str:
 def test_the_throughput_of_an_engine_at_its_limit_has_no_mark_of_a_winner() -> None:
     study = study_of({"f": "AB"}).model_copy(update={"host": {"engine.cpu_quota": 0.1}})
     truth = {"A": Truth(engine_us=9.0), "B": Truth(engine_us=7.5, throughput_per_s=12_000.0)}
-    presented = present(judge(evidence_of(study, truth, noise=0.002)), Series(), builders.two()[2])
+    presented = Presented(judge(evidence_of(study, truth, noise=0.002)), Series(), builders.two()[2])
     assert [(row.label, row.mark) for row in presented.ranking] == [("B", "≠"), ("A", "·")]
     assert presented.legend.startswith("throughput: ≠ different")
     said = printed(presented)
@@ -60,7 +60,7 @@ def test_both_tables_of_an_open_loop_have_the_ratio_of_p99() -> None:
 
 
 def test_a_closed_loop_is_ranked_by_its_work() -> None:
-    presented = present(*builders.two())
+    presented = Presented(*builders.two())
     assert presented.order == "from the fastest to the slowest"
     assert ranking.short_table(presented).head[2] == "ratio"
 
@@ -68,7 +68,7 @@ def test_a_closed_loop_is_ranked_by_its_work() -> None:
 def test_means_are_named_by_the_clients_that_were_connected() -> None:
     judgement, series, about = builders.scaling()
     about = replace(about, load_points=(4, 16, 50))
-    presented = present(judgement, series, about)
+    presented = Presented(judgement, series, about)
     assert about.over() == "4 to 50 clients"
     assert "4 to 50 clients" in printed(presented) and "4 to 64 clients" not in printed(presented)
     plan = dict(facts_of(presented, "6"))["Plan"]
@@ -78,7 +78,7 @@ def test_means_are_named_by_the_clients_that_were_connected() -> None:
 def test_a_server_at_an_address_is_not_said_to_be_reset() -> None:
     judgement, series, about = builders.two()
     ours, foreign = (
-        render(present(judgement, series, replace(about, resets_server=resets))) for resets in (True, False)
+        render(Presented(judgement, series, replace(about, resets_server=resets))) for resets in (True, False)
     )
     assert "once in each block, the server reset before it." in ours
     assert (
@@ -111,7 +111,7 @@ def test_a_gauge_alone_in_its_chart_is_named_and_its_table_is_of_measure() -> No
         }
         for row in alone
     ]
-    drawn = {f.name: f for f in figures(present(judgement, replace(series, gauges=alone), about))}
+    drawn = {f.name: f for f in figures(Presented(judgement, replace(series, gauges=alone), about))}
     figure = next(f for name, f in drawn.items() if "gauges" in name)
     assert figure.caption.startswith("Cache entries, statements: ")
     assert "0 is the start of measure. The table is of the measure phases." in figure.caption

@@ -12,7 +12,7 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
 from steelyard.report.charts.dispatcher import win_map
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 from steelyard.study.study import Study
 
 CODES = {"table": ["STD", "EXT"], "latency": ["FAST", "SLOW"]}
@@ -64,7 +64,7 @@ def judged(ratio: float, smallest_effect_percent: float) -> Judgement:
 
 def marks(judgement: Judgement) -> set[str]:
     """What the cells of the chart show: ▲, ▼ or no mark."""
-    drawn = win_map(present(judgement, Series(), builders.two()[2]))
+    drawn = win_map(Presented(judgement, Series(), builders.two()[2]))
     assert drawn
     texts = [row["text"] for panel in drawn.panels for row in panel.spec["data"]["values"]]
     return {text[0] if text[0] in "▲▼" else "" for text in texts}
@@ -98,5 +98,5 @@ def test_chart_and_sentence_judge_a_cell_by_the_smallest_effect_of_the_study(
     )
     assert {cell.winner for cell in judgement.win_map} == {winner}
     assert marks(judgement) == {mark}
-    drawn = win_map(present(judgement, Series(), builders.two()[2]))
+    drawn = win_map(Presented(judgement, Series(), builders.two()[2]))
     assert drawn and f"by more than {smallest_effect_percent:g} %" in drawn.caption

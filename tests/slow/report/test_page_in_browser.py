@@ -15,7 +15,7 @@ import pytest
 
 from steelyard.analysis.judgement.latches import ProfileRow
 from steelyard.report.page.html import render
-from steelyard.report.presented import present
+from steelyard.report.presented import Presented
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.needs("Chromium")
@@ -67,7 +67,7 @@ def acted(page: str, act: str, folder: Path, *flags: str) -> dict[str, Any]:
 
 
 def test_dragging_zooms_all_time_charts_of_the_figure_and_a_double_click_resets(tmp_path: Path) -> None:
-    page = render(present(*builders.two()))
+    page = render(Presented(*builders.two()))
     act = """
     const times = (name) => texts(name, ".role-axis-label").filter((text) => text.includes(":"));
     const both = () => [times("timeline-tps"), times("timeline-cpu")];
@@ -133,11 +133,11 @@ def profiled() -> str:
         for stack, us in stacks
     ]
     row = ProfileRow(option, "server", "parse", False, samples=30, share=0.3, us_per_txn=30.0)
-    return render(present(replace(judgement, profile=(row,)), replace(series, stacks=rows), about))
+    return render(Presented(replace(judgement, profile=(row,)), replace(series, stacks=rows), about))
 
 
 def test_the_theme_is_switched_and_remembered_for_the_page(tmp_path: Path) -> None:
-    page = render(present(*builders.two()))
+    page = render(Presented(*builders.two()))
     look = """
     const look = () => ({
       ground: getComputedStyle(document.body).backgroundColor,
@@ -171,5 +171,5 @@ def test_points_of_a_chart_say_what_they_are(tmp_path: Path) -> None:
     await sleep(200);
     out.tip = document.getElementById("vg-tooltip-element")?.innerText;
     """
-    out = acted(render(present(*builders.two())), act, tmp_path)
+    out = acted(render(Presented(*builders.two())), act, tmp_path)
     assert "option" in out["tip"] and "per second" in out["tip"]

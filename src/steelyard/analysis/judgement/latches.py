@@ -15,7 +15,7 @@ class LatchRow:
     measured, or the effective hold that explains the misses (see hold_is_measured). children: latches
     that share the gets. spin: iterations before a miss sleeps, None: any. hand_overs: gets after another's.
     wait_ns: asleep; get_ns: of all gets, waited for or not. predicted: what the model expects of the measured
-    holds; *_half: half the 95 % interval of its own chance (0: predicted by formula).
+    holds; *_half: half the 95 % interval of its own chance.
     """
 
     option: str

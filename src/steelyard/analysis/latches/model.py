@@ -1,9 +1,6 @@
-"""What a latch does with N workers, from how long it is held: nothing fitted.
+"""What a latch and its workers are to the model, from how long it is held: nothing fitted.
 
-Each worker thinks, gets the latch (waits where it is busy), holds it, releases. With exponential
-think times and hold times of any form that is the queue M/G/1//N (Takacs 1962), solved exactly by
-its chain at the moments of release: p0, the share of releases that leave no worker waiting, gives
-misses a get, 1 - p0, and time a get, S + (1 - p0) hand-over + p0 think / N. A grant to a waiter
+Each worker thinks, gets the latch (waits where it is busy), holds it, releases. A grant to a waiter
 costs a hand-over (the latch's cache line moves); a sleep costs its wake-up, during which others may
 get the latch (a post is not a grant). Children divide the gets evenly. Of more workers than CPUs as
 many compete as there are CPUs; a holder that loses its CPU is a hold with a long tail: those measured.
@@ -14,15 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.statistics.distributions import Floats
 
-_linalg: Any = np.linalg  # its stubs leave types open
 BASE_SLICE_NS = 3e6  # of the Linux scheduler since 6.6, on eight CPUs or more
-_ROUNDS = 40  # to a fixed point; halving the step, they leave no difference that is printed
 
 
 @dataclass(frozen=True)
@@ -110,10 +104,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Means with so many workers. busy: share of the time in which a (child) latch is held.
+    """Means with so many workers.
 
     wait_mean_ns: of a get; of a simulation, the time asleep alone. *_half: half the 95 % interval of a
-    simulation's own chance, 0 of a formula; that of gets_per_s in gets a second.
+    simulation's own chance; that of gets_per_s in gets a second.
     """
 
     workers: int
@@ -121,81 +115,11 @@ class Prediction:
     misses_per_get: float
     sleeps_per_miss: float
     wait_mean_ns: float
-    busy: float
     gets_per_s_half: float = 0.0
     misses_per_get_half: float = 0.0
     sleeps_per_miss_half: float = 0.0
     wait_per_sleep_ns: float = 0.0
     post_per_sleep_ns: float = 0.0
-
-
-def spin_success(holds: Holds, spin_ns: float) -> float:
-    """Share of misses that a spin of spin_ns outlasts, with no other worker waiting.
-
-    The rest of the hold in progress is residual life: (1/S) integral_0^spin (1 - F(t)) dt.
-    """
-    return float(np.minimum(holds.ns, spin_ns) @ holds.share) / holds.mean_ns
-
-
-def sleeps_per_miss(holds: Holds, spin_ns: float, busy: float = 0.0) -> float:
-    """Share of misses that sleep after spinning: others take the latch in `busy` of the time spun.
-
-    With exponential holds this is exp(-(1 - busy) spin / S).
-    """
-    return 1.0 - spin_success(holds, (1.0 - busy) * spin_ns if spin_ns < math.inf else math.inf)
-
-
-def predict(network: Network, workers: int) -> Prediction:
-    """Raises ValueError for a negative think time, no child or no worker."""
-    if network.think_ns < 0 or network.children < 1 or workers < 1:
-        raise ValueError("think time must not be negative; children and workers are 1 or more")
-    requested, workers = workers, network.at_once(workers)
-    k, hold_ns = network.children, network.holds.mean_ns
-    wait_ns = away_ns = 0.0
-    idle, get_ns, asleep = 1.0, 0.0, 0.0
-    # a child sees a worker that is at its sisters as one that thinks; so does a latch one that wakes
-    for _ in range(_ROUNDS if k > 1 or network.wake_up_ns > 0 else 1):
-        think = k * (network.think_ns + away_ns) + (k - 1) * (hold_ns + wait_ns)
-        idle, get_ns = _solve(network, workers, think)
-        busy = min(1.0, (hold_ns + (1 - idle) * network.hand_over_ns) / get_ns)
-        in_vain = sleeps_per_miss(network.holds, network.spin_ns, busy)
-        # woken, a worker competes again: it may miss and sleep again
-        asleep = in_vain / (1 - min(in_vain * (1 - idle), 0.99))
-        new_wait_ns = max(0.0, workers * get_ns - think - hold_ns)
-        wait_ns += (new_wait_ns - wait_ns) / 2 if k > 1 else new_wait_ns - wait_ns
-        away_ns += ((1 - idle) * asleep * network.wake_up_ns - away_ns) / 2
-    return Prediction(
-        requested, k / get_ns * 1e9, 1 - idle, asleep, wait_ns + away_ns, min(1.0, hold_ns / get_ns)
-    )
-
-
-def _solve(network: Network, workers: int, think_ns: float) -> tuple[float, float]:
-    """Share of releases that leave no worker waiting, and time between releases."""
-    hold_ns = network.holds.mean_ns
-    if workers == 1:
-        return 1.0, hold_ns + think_ns
-    think_ns = max(think_ns, 1e-6 * hold_ns)
-    chain = np.zeros((workers, workers))
-    for left in range(workers):
-        thinking = workers - max(left, 1)
-        held_ns = network.holds.ns + (network.hand_over_ns if left else 0.0)
-        come = _binomial(thinking, -held_ns / think_ns) @ network.holds.share
-        first = max(left - 1, 0)
-        chain[left, first : first + thinking + 1] = come
-    # stationary: pi (P - I) = 0, one equation replaced by sum(pi) = 1
-    equations = chain.T - np.eye(workers)
-    equations[-1] = 1.0
-    stationary: Floats = _linalg.solve(equations, np.eye(workers)[-1])
-    idle = float(np.clip(stationary[0], 0.0, 1.0))
-    return idle, hold_ns + (1 - idle) * network.hand_over_ns + idle * think_ns / workers
-
-
-def _binomial(trials: int, log_miss: Floats) -> Floats:
-    """P(j successes) [j, atom], where a trial fails with probability exp(log_miss)."""
-    j = np.arange(trials + 1)[:, None]
-    ways = [math.lgamma(trials + 1) - math.lgamma(i + 1) - math.lgamma(trials - i + 1) for i in j[:, 0]]
-    log_hit = np.log(np.maximum(-np.expm1(log_miss), 1e-300))
-    return np.exp(np.asarray(ways)[:, None] + j * log_hit + (trials - j) * log_miss)
 
 
 def think_ns(gets_per_s: float, workers: int, holds: Holds) -> float:

@@ -2,13 +2,14 @@
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import _core
-from steelyard.analysis.latches.model import BASE_SLICE_NS, Network, Prediction, Wake, predict
+from steelyard.analysis.latches.model import BASE_SLICE_NS, Network, Prediction, Wake
 
 # a simulation goes on until half its own 95 % interval is as small as this, or this many gets are played
 GETS_HALF = 0.01  # of the gets a second
@@ -87,7 +88,6 @@ def simulate(
         misses / gets,
         sleeps / misses if misses else 0.0,
         found["wait_ns"] / gets,
-        min(1.0, gets_per_ns * hold_ns / network.children),
         found["gets_half"] * gets_per_ns * 1e9,
         found["misses_half"],
         found["sleeps_half"] * gets / misses if misses else 0.0,
@@ -126,53 +126,27 @@ def woken_as_measured(
     return best
 
 
-def expected(network: Network, workers: int, rules: Rules) -> Prediction:
-    """By formula where that is exact, else event by event.
-
-    Exact: one exclusive latch that is spun for without end, one get per lookup, exponential think times, a
-    CPU for each worker, and no hand-over during which others may get the latch. A formula of means cannot
-    know that few workers that sleep, or think alike, depend on one another: sleeps a miss it gives up to
-    eight times wrong, even where a wake-up takes no time.
-    """
-    exact = (
-        network.spin_ns == math.inf
-        and network.children == 1
-        and network.gets_per_lookup == 1
-        and not network.think_is_constant
-        and network.line_ns == 0
-        and (network.hand_over_ns == 0 or rules.in_turn)
-        and not rules.shared_gets
-        and network.at_once(workers) == workers
-    )
-    return predict(network, workers) if exact else simulate(network, workers, rules)
-
-
-def alternatives(network: Network, workers: int, rules: Rules) -> tuple[tuple[str, Prediction], ...]:
+def alternatives(network: Network, workers: int, rules: Rules) -> Iterator[tuple[str, Prediction]]:
     """What other spin budgets, children, shared gets, a queue, preempted holders, more CPUs would do."""
 
     def under(**changes: Any) -> Prediction:
         return simulate(network, workers, replace(rules, **changes))
 
-    found = [("as measured", expected(network, workers, rules))]
+    def of(**changes: Any) -> Prediction:
+        return simulate(replace(network, **changes), workers, rules)
+
+    yield "as measured", under()
     if 0 < network.spin_ns < math.inf:
-        for title, factor in (
-            ("no spinning", 0.0),
-            ("twice the spin budget", 2.0),
-            ("ten times the spin budget", 10.0),
-        ):
-            other = replace(network, spin_ns=factor * network.spin_ns)
-            found.append((title, expected(other, workers, rules)))
+        yield "no spinning", of(spin_ns=0.0)
+        yield "twice the spin budget", of(spin_ns=2 * network.spin_ns)
+        yield "ten times the spin budget", of(spin_ns=10 * network.spin_ns)
     for k in (2, 4, 8):
-        other = replace(network, children=k * network.children)
-        found.append((f"{k} children", simulate(other, workers, rules)))
+        yield f"{k} children", of(children=k * network.children)
     if not rules.shared_gets:
-        found.append(("shared gets, all to read", under(shared_gets=True, read_share=1.0)))
-    found.append(("shared gets, one in ten to write", under(shared_gets=True, read_share=0.9)))
+        yield "shared gets, all to read", under(shared_gets=True, read_share=1.0)
+    yield "shared gets, one in ten to write", under(shared_gets=True, read_share=0.9)
     if not rules.in_turn:
-        found.append(("granted in turn", under(in_turn=True)))
-    found.append(("a holder in 10,000 loses its CPU for 3 ms", under(preempted=1e-4)))
+        yield "granted in turn", under(in_turn=True)
+    yield "a holder in 10,000 loses its CPU for 3 ms", under(preempted=1e-4)
     if network.at_once(workers) < workers:
-        found.append(
-            (f"a CPU for each of the {workers}", expected(replace(network, cpus=None), workers, rules))
-        )
-    return tuple(found)
+        yield f"a CPU for each of the {workers}", of(cpus=None)

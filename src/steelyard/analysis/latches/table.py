@@ -21,7 +21,7 @@ from steelyard.analysis.latches.network import (
     network_of,
     rules_of,
 )
-from steelyard.analysis.latches.simulation import Rules, alternatives, expected
+from steelyard.analysis.latches.simulation import Rules, alternatives, simulate
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import listed
 
@@ -109,7 +109,7 @@ def latches(evidence: Evidence) -> Latches:
 
 def _completed(row: LatchRow, mine: list[LatchRow], network: Network | None, rules: Rules) -> LatchRow:
     if network is not None:
-        found = expected(network, row.clients, rules)
+        found = simulate(network, row.clients, rules)
         return replace(
             row,
             hold_ns=network.holds.mean_ns,
@@ -128,11 +128,9 @@ def _completed(row: LatchRow, mine: list[LatchRow], network: Network | None, rul
     return replace(row, hold_ns=effective_hold_ns(row.misses_per_get, before))
 
 
-def _what_if(last: LatchRow, network: Network | None, rules: Rules) -> list[WhatIf]:
-    if network is None:
-        return []
-    return [
-        WhatIf(
+def _what_if(last: LatchRow, network: Network | None, rules: Rules) -> Iterator[WhatIf]:
+    for change, p in alternatives(network, last.clients, rules) if network else ():
+        yield WhatIf(
             last.option,
             last.latch,
             last.clients,
@@ -144,8 +142,6 @@ def _what_if(last: LatchRow, network: Network | None, rules: Rules) -> list[What
             p.gets_per_s_half,
             p.misses_per_get_half,
         )
-        for change, p in alternatives(network, last.clients, rules)
-    ]
 
 
 def _contradictions(rows: list[LatchRow], points_are: str) -> list[Notice]:

@@ -95,8 +95,9 @@ class Evidence:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def view(self, name: str) -> Columns:
-        """All rows of a view, as numpy arrays by column."""
-        return columns(self.tables.execute(f"from {name}"))
+        """All rows of a view, as numpy arrays by column; NULL is masked."""
+        found: Any = self.tables.execute(f"from {name}")
+        return found.fetchnumpy()
 
     @property
     def labels(self) -> list[str]:
@@ -141,17 +142,3 @@ def placement_of(environment: Facts) -> dict[str, frozenset[int]]:
 def counts_instructions(environment: Facts) -> bool:
     """Whether the clock of a bundle counts instructions, as in emulated guests."""
     return environment.get("server", {}).get("clock") == "instructions"
-
-
-def columns(found: Any) -> Columns:
-    """The result of a query, as numpy arrays by column. found: the connection that executed it."""
-    result: dict[str, Any] = found.fetchnumpy()
-    return {name: _plain(values) for name, values in result.items()}
-
-
-def _plain(values: Any) -> np.ndarray[Any, Any]:
-    """Masked values (SQL null) become NaN."""
-    masked: Any = np.ma.asarray(values)
-    if masked.mask is np.ma.nomask:
-        return np.asarray(values)
-    return masked.astype(np.float64).filled(np.nan) if masked.dtype.kind in "fiu" else masked.filled("")

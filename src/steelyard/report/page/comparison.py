@@ -21,7 +21,7 @@ from steelyard.report.charts.scaling import scaling
 from steelyard.report.charts.shapes import lines
 from steelyard.report.charts.timeline import since_start
 from steelyard.report.page.html import page
-from steelyard.report.presented import Presented, present
+from steelyard.report.presented import Presented
 from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.table import Table
 from steelyard.report.tables import bundles
@@ -102,7 +102,7 @@ def as_one(together: Together) -> Presented:
     }
     levels = {label: {"bundle": name, "option": option} for (name, option), label in options.items()}
     factors = tuple(FactorFacts(name, "", {}) for name in ("bundle", "option"))
-    return present(judgement, Series(**rows), replace(about, factors=factors, option_levels=levels))
+    return Presented(judgement, Series(**rows), replace(about, factors=factors, option_levels=levels))
 
 
 def counted(found: BundleComparison) -> str:

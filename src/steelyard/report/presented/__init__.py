@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from steelyard.analysis.judgement import Comparison, Effect, Headlines, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
@@ -20,20 +21,47 @@ COLOURS_MAX = 8
 class Presented:
     """What every way of showing takes.
 
-    ranking: one row per option, the best first. comparisons: by metric, over all load points, in the
-    order of the ranking. leading: the option that the report explains: the winner, or the best other where
-    the baseline wins. overlays: scaling of other bundles, by name, to be drawn behind this one's.
+    series: `Series()` for what shows no chart. overlays: scaling of other bundles, by name, to be drawn
+    behind this one's.
     """
 
     judgement: Judgement
     series: Series
     about: About
-    ranking: tuple[Row, ...]
-    comparisons: Mapping[str, Sequence[Comparison]]
-    footnotes: Sequence[Footnote]
-    palette: Palette
-    leading: str | None
-    overlays: Sequence[tuple[str, Sequence[Scaling]]]
+    overlays: Sequence[tuple[str, Sequence[Scaling]]] = ()
+
+    @cached_property
+    def footnotes(self) -> Sequence[Footnote]:
+        """Notices of the study and of its comparisons."""
+        return footnotes(self.judgement)
+
+    @cached_property
+    def ranking(self) -> Sequence[Row]:
+        """One row per option, the best first."""
+        return ranked(self.judgement, self.footnotes)
+
+    @cached_property
+    def comparisons(self) -> Mapping[str, Sequence[Comparison]]:
+        """By metric, over all load points, in the order of the ranking."""
+        place = {row.label: number for number, row in enumerate(self.ranking)}
+        found = self.judgement.comparisons
+        return {
+            metric.name: sorted(of_metric(found, metric), key=lambda item: place[item.option])
+            for metric in self.judgement.metrics
+        }
+
+    @cached_property
+    def palette(self) -> Palette:
+        """Colours of the options."""
+        return palette_of(self.judgement, self.about)
+
+    @property
+    def leading(self) -> str | None:
+        """The option that the report explains: the winner, or the best other where the baseline wins."""
+        winner = self.judgement.verdict.winner
+        if winner and winner != self.judgement.baseline:
+            return winner
+        return next((row.label for row in self.ranking if not row.is_baseline), None)
 
     @property
     def headlines(self) -> Headlines:
@@ -111,43 +139,6 @@ class Presented:
         """Effects on one metric, the largest share first."""
         mine = [effect for effect in self.judgement.effects if effect.metric == metric.name]
         return sorted(mine, key=lambda effect: -effect.share)
-
-
-def present(
-    judgement: Judgement,
-    series: Series,
-    about: About,
-    overlays: Sequence[tuple[str, Sequence[Scaling]]] = (),
-) -> Presented:
-    """Makes it once. series: `Series()` for what shows no chart."""
-    notes = footnotes(judgement)
-    ranking = ranked(judgement, notes)
-    return Presented(
-        judgement=judgement,
-        series=series,
-        about=about,
-        ranking=ranking,
-        comparisons=_comparisons(judgement, ranking),
-        footnotes=notes,
-        palette=palette_of(judgement, about),
-        leading=_leading(judgement, ranking),
-        overlays=overlays,
-    )
-
-
-def _comparisons(judgement: Judgement, ranking: Sequence[Row]) -> dict[str, list[Comparison]]:
-    place = {row.label: number for number, row in enumerate(ranking)}
-    return {
-        metric.name: sorted(of_metric(judgement.comparisons, metric), key=lambda item: place[item.option])
-        for metric in judgement.metrics
-    }
-
-
-def _leading(judgement: Judgement, ranking: Sequence[Row]) -> str | None:
-    winner = judgement.verdict.winner
-    if winner and winner != judgement.baseline:
-        return winner
-    return next((row.label for row in ranking if not row.is_baseline), None)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from steelyard.analysis.judgement import Comparison, Estimate, Judgement, Metric, Notice
 from steelyard.analysis.judgement.notices import LIMITS, SEVERE
@@ -131,15 +131,7 @@ class Row:
         return MARKS[self.comparison.standing] if self.comparison else "·"
 
 
-class _OfMetric(Protocol):
-    @property
-    def metric(self) -> str: ...
-
-    @property
-    def clients(self) -> int | None: ...
-
-
-_Measured = TypeVar("_Measured", bound=_OfMetric)
+_Measured = TypeVar("_Measured", Estimate, Comparison)
 
 
 def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ...]:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from latch_formula import predict
 from published import I7, T2, latch, lookups_per_s
 
 from evidence import Truth, changed, evidence_of, study_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Notice
-from steelyard.analysis.latches.model import Holds, Network, Prediction, predict
+from steelyard.analysis.latches.model import Holds, Network, Prediction
 from steelyard.analysis.latches.simulation import simulate
 from steelyard.analysis.latches.table import effective_hold_ns, latches
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
