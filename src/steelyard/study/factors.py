@@ -30,13 +30,9 @@ def sql_of(study: Study, factor: str, level: Setting) -> str:
 
 def _check_schema_levels(study: Study, name: str, factor: Factor) -> None:
     """Raises InputError for a level that is neither SQL nor a choice of the workload's."""
-    if factor.setting is None:
-        _check_sql(name, factor)
-    else:
+    if factor.setting is not None:
         _check_setting(study, name, factor)
-
-
-def _check_sql(name: str, factor: Factor) -> None:
+        return
     for code, level in factor.levels.items():
         at = ("factors", name, "levels", code)
         table = level if isinstance(level, dict) else {"sql": level}
@@ -220,9 +216,9 @@ def settings_of(name: str, factor: Factor) -> dict[str, Settings]:
 
 def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key: str) -> tuple[str, ...]:
     """Where the study gives a combination of levels this setting of a scope."""
-    for name, factor in study.factors.items():
-        if factor.scope == scope and key in settings_of(name, factor)[levels[name]]:
-            return ("factors", name, "levels", levels[name], key)
+    for at, name, _ in settings_given(study, scope):
+        if name == key and at[0] == "factors" and levels[at[1]] == at[3]:
+            return at
     if scope == "client":
         return ("workload", key)
     if scope == "host":
@@ -235,11 +231,8 @@ def level_of_statement(study: Study, levels: Mapping[str, str], statement: str) 
 
     levels: code by factor.
     """
-    for name, code in levels.items():
-        factor = study.factors[name]
-        if factor.scope == "client" and f"statements.{statement}.sql" in settings_of(name, factor)[code]:
-            return ("factors", name, "levels", code)
-    return None
+    at = place_of_setting(study, levels, "client", f"statements.{statement}.sql")
+    return at[:-1] if at[0] == "factors" else None
 
 
 @contextmanager

@@ -6,11 +6,21 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
+
+from steelyard.errors import nearest
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
@@ -121,6 +131,22 @@ class Strict(BaseModel):
             return "" if value in wanted.split(" or ") else f"{shown} is '{value}', not '{wanted}'"
         unwanted = condition.startswith("no ")
         return "" if bool(value) != unwanted else f"{name} is given" if unwanted else f"there is no {name}"
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _known_keys(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """An error for an unknown key says which ones there are."""
+        try:
+            return handler(given)
+        except ValidationError as error:
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            found = cast("list[InitErrorDetails]", error.errors(include_url=False))
+            for one in found:
+                if one["type"] == "extra_forbidden":
+                    key = "".join(map(str, one.get("loc", ())))
+                    text = f'unknown key "{key}"{nearest(key, known)}'
+                    one.update(type="value_error", ctx={"error": text}, input={})
+            raise ValidationError.from_exception_data(error.title, found) from None
 
     @classmethod
     def __get_pydantic_json_schema__(

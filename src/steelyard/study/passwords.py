@@ -56,7 +56,9 @@ _PARAMETER = re.compile(r"[?&;#]")
 # a key within the value of another key: options=-c x.password=..., host=h;password=...
 _WITHIN = re.compile(rf"((?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
 _ORACLE = re.compile(r"jdbc:oracle:\w+:[^/@]*/?([^@]*)@")
-_KEY = re.compile(r"([^=]*)=\s*")
+# of libpq; a quote or an escape may lack its end
+_SETTING = re.compile(r"([^=]*)=\s*(?:'((?:\\.?|[^'\\])*)'?|((?:\\.?|[^\s\\])*))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 _PORT = re.compile(r"\d{1,5}(?=[/?,])")
 
 
@@ -186,26 +188,6 @@ def _parameters(url: str) -> Iterator[tuple[str, str]]:
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
     """Keys and values of libpq's form: `key = value`, quoted by ', escaped by a backslash."""
-    at = 0
-    while (begin := _KEY.match(text, at)) is not None:
-        value, at = _value(text, begin.end())
+    for found in _SETTING.finditer(text):
         # words before the key belong to no value
-        yield (begin[1].split() or [""])[-1], value
-
-
-def _value(text: str, at: int) -> tuple[str, int]:
-    """The value that begins at a place, and where it ends."""
-    quoted = text[at : at + 1] == "'"
-    at += quoted
-    value = ""
-    while at < len(text):
-        char = text[at]
-        if char == "'" and quoted:
-            return value, at + 1
-        if char.isspace() and not quoted:
-            return value, at
-        if char == "\\":
-            at += 1
-        value += text[at : at + 1]
-        at += 1
-    return value, at
+        yield (found[1].split() or [""])[-1], _ESCAPE.sub(r"\1", found[2] or found[3] or "")

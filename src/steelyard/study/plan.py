@@ -10,7 +10,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from steelyard.errors import InputError, nearest
-from steelyard.study.factors import changed, changes_of, check_factors, matches, settings_of, sql_of
+from steelyard.study.factors import (
+    changed,
+    changes_of,
+    check_factors,
+    matches,
+    settings_given,
+    settings_of,
+    sql_of,
+)
 from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.study import Factor, Option, Options, Plan, Scope, Slot, Study
@@ -99,15 +107,14 @@ def _refuse_idle(
         if _has(given, at := (table, *key)):
             raise InputError(f"has no effect: {found[0][key]}", "remove it", at)
     for option, reasons in zip(options, found, strict=True):
-        for name, code in option.levels.items():
-            factor = study.factors[name]
-            for setting in settings_of(name, factor)[code] if factor.scope == scope else ():
-                if reason := reasons.get(paths.get(setting, ())):
-                    raise InputError(
-                        f"{setting} has no effect in {option.label}: {reason}",
-                        "remove the setting, or exclude the combination with [[exclude]]",
-                        ("factors", name, "levels", code),
-                    )
+        for at, setting, _ in settings_given(study, scope):
+            reason = reasons.get(paths.get(setting, ()))
+            if reason and at[0] == "factors" and option.levels[at[1]] == at[3]:
+                raise InputError(
+                    f"{setting} has no effect in {option.label}: {reason}",
+                    "remove the setting, or exclude the combination with [[exclude]]",
+                    at[:-1],
+                )
 
 
 def _has(table: Any, path: Sequence[str]) -> bool:

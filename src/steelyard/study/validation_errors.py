@@ -1,15 +1,14 @@
 """Turns pydantic's errors of a study file into sentences for its author."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from steelyard.errors import brief, nearest
 from steelyard.study.source import line_of
-from steelyard.study.study import Study
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS
 
 _MOST_ERRORS = 20
@@ -80,10 +79,8 @@ def all_placed(error: ValidationError, raw: Mapping[str, Any], text: str, origin
 def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: str) -> str:
     path = _path(item, raw)
     where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
-    if item["type"] == "extra_forbidden":
-        if path == ["workload", "script"]:
-            return f'{where}: unknown key "script": {NO_PGBENCH_SCRIPTS}'
-        return f'{where}: unknown key "{path[-1]}"{nearest(str(path[-1]), _keys_at(path[:-1], raw))}'
+    if item["type"] == "value_error" and path == ["workload", "script"]:
+        return f'{where}: unknown key "script": {NO_PGBENCH_SCRIPTS}'
     return f"{where}: {explain(item)}"
 
 
@@ -105,38 +102,3 @@ def _part(value: Any, part: str | int) -> Any:
         return value[part]
     except (KeyError, IndexError, TypeError):
         return None
-
-
-def _keys_at(path: Sequence[str | int], raw: Any) -> list[str]:
-    """The keys that the study model has at a path."""
-    model: Any = Study
-    value = raw
-    for part in path:
-        value = _part(value, part)
-        if _is_model(model):
-            field = model.model_fields.get(str(part))
-            model = field and field.annotation
-        else:
-            # the path goes through a table or a list
-            model = get_args(model)[-1] if get_args(model) else None
-        model = _member(model, value)
-    return [field.alias or name for name, field in model.model_fields.items()] if _is_model(model) else []
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _member(annotation: Any, value: Any) -> Any:
-    """Of a union, the model whose kind the file names, or the first; else the annotation itself."""
-    annotation = _bare(annotation)
-    models = [part for part in map(_bare, get_args(annotation)) if _is_model(part)]
-    if get_origin(annotation) in (dict, list) or not models:
-        return annotation
-    kinds = [get_args(model.model_fields["kind"].annotation) for model in models if len(models) > 1]
-    named = [model for model, kind in zip(models, kinds, strict=False) if _part(value, "kind") in kind]
-    return (named or models)[0]
-
-
-def _bare(annotation: Any) -> Any:
-    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
