@@ -14,9 +14,9 @@ from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Offset, drift_ns
 from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
 from steelyard.run_tables.questions import asked
-from steelyard.run_tables.rows import Columns, Rows, each
+from steelyard.run_tables.rows import Columns, Rows
 
 _LOOK_S = 0.2
 # a command needs so long to every host, with a margin: the common start is that far away. One of a load point
@@ -28,10 +28,11 @@ _STARTED_S = 30.0
 _SUMS = ("transactions", "first_half", "all", "lost", "sum_ms", "squares_ms2")
 
 _LOAD = """
-select point, count(client), coalesce(sum(transactions), 0), coalesce(sum(clients.errors), 0), histogram
-from latency left join clients using (point) where statement = 'transaction' group by all order by point
+select $1 as host, point, count(client) as clients, coalesce(sum(transactions), 0)::bigint as transactions,
+    coalesce(sum(clients.errors), 0)::bigint as errors, any_value(began_ns)::bigint as began_ns, histogram
+from latency left join clients using (point) join began on began.rowid = point
+where statement = 'transaction' group by point, histogram order by point
 """
-_SAMPLE = ("t_ns", "monitor", "entity", "metric", "value")
 
 
 class FleetEngine:
@@ -94,8 +95,7 @@ class FleetEngine:
         result = merged(parts)
         tables = {**result.tables, **host_tables(parts, after)}
         if notice := self._repeats.notice:
-            found = tables["notices"]
-            tables["notices"] = {"code": [*found["code"], "turns-repeated"], "text": [*found["text"], notice]}
+            tables = noticed(tables, [("turns-repeated", notice)])
         return EngineResult(result.engine, tables, result.facts)
 
     def command(self, command: Json) -> None:
@@ -231,37 +231,22 @@ def _together(events: Sequence[Json]) -> dict[str, Any]:
 
 def host_tables(parts: Sequence[Part], after: Mapping[str, Offset]) -> dict[str, Columns]:
     """The tables hosts, host_load and host_samples; after: offsets when the run was over."""
-    hosts, load, samples = Rows("hosts"), Rows("host_load"), Rows("host_samples")
+    hosts, load, samples = Rows("hosts"), list[Columns](), list[Columns]()
     for part in parts:
-        later = after[part.host]
+        clock, later = part.clock, after[part.host]
         hosts.add(
             host=part.host,
-            offset_ns=part.clock.offset_ns,
-            bound_ns=part.clock.bound_ns,
-            drift_ns=drift_ns(part.clock, later),
-            drift_bound_ns=part.clock.bound_ns + later.bound_ns,
-            drift_after_ns=later.at_ns - part.clock.at_ns,
+            offset_ns=clock.offset_ns,
+            bound_ns=clock.bound_ns,
+            drift_ns=drift_ns(clock, later),
+            drift_bound_ns=clock.bound_ns + later.bound_ns,
+            drift_after_ns=later.at_ns - clock.at_ns,
         )
-        _add_load(load, part)
+        # a row per load point: its clients, its transactions, their latency
+        began = {"began_ns": began_ns(part)}
+        load.append(asked(_LOAD, {**part.own.result.tables, "began": began}, part.host))
         for own in (part.own.samples, part.own.result.tables["samples"]):
-            for t_ns, monitor, entity, metric, value in each(own, *_SAMPLE):
-                at_ns = part.clock.to_lab(t_ns)
-                samples.add(
-                    host=part.host, t_ns=at_ns, monitor=monitor, entity=entity, metric=metric, value=value
-                )
-    return {"hosts": hosts.columns(), "host_load": load.columns(), "host_samples": samples.columns()}
-
-
-def _add_load(load: Rows, part: Part) -> None:
-    """A row per load point: its clients, its transactions, their latency."""
-    began = began_ns(part)
-    for point, clients, done, errors, histogram in each(asked(_LOAD, part.own.result.tables)):
-        load.add(
-            host=part.host,
-            point=point,
-            clients=clients,
-            transactions=done,
-            errors=errors,
-            began_ns=began[point],
-            histogram=histogram,
-        )
+            t_ns = list(map(clock.to_lab, own["t_ns"]))
+            samples.append({**own, "host": [part.host] * len(t_ns), "t_ns": t_ns})
+    whole = {"host_load": joined("host_load", *load), "host_samples": joined("host_samples", *samples)}
+    return {"hosts": hosts.columns(), **whole}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from steelyard import _core
 from steelyard.fleet.connection import Offset
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed
+from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed, noticed
 from steelyard.quantities import count
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
@@ -78,9 +78,8 @@ def merged(parts: Sequence[Part]) -> EngineResult:
             tables[name] = asked(_MERGED[name], tables)
     whole = map(_core.histogram_merge, tables["latency"]["histogram"])
     tables["latency"] = {**tables["latency"], "histogram": list(whole)}
-    notices = [notice for part in parts for notice in _notices(part)]
-    codes, texts = zip(*notices, strict=True) if notices else ((), ())
-    tables["notices"] = {"code": list(codes), "text": list(texts)}
+    del tables["notices"]
+    tables = noticed(tables, [notice for part in parts for notice in _notices(part)])
     return EngineResult(results[0].engine, tables, _facts([result.facts for result in results], parts))
 
 
@@ -117,13 +116,17 @@ def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
         for one, part in zip(facts, parts, strict=True)
         if one.connections_lost_cause
     ]
+
+    def total(name: str) -> int:
+        return sum(getattr(one, name) or 0 for one in facts)
+
     return Facts(
         io=", ".join(sorted({one.io or "" for one in facts})),
-        threads=sum(one.threads or 0 for one in facts),
+        threads=total("threads"),
         connections_made=made,
-        reconnections=sum(one.reconnections or 0 for one in facts),
+        reconnections=total("reconnections"),
         numbered=max(one.numbered or 0 for one in facts) * len(facts),
-        connections_lost=sum(one.connections_lost or 0 for one in facts),
+        connections_lost=total("connections_lost"),
         connections_lost_cause=causes[0] if causes else None,
         connect_ns_mean=connect_ns / max(made, 1),
         backlog=tuple(map(sum, zip(*(one.backlog or () for one in facts), strict=True))),

@@ -12,8 +12,8 @@ from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
-from steelyard.lab.engines.result_tables import backlog_notices, noticed, outcome, run_tables
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
+from steelyard.lab.engines.result_tables import backlog_notices, outcome, run_tables
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
@@ -122,7 +122,7 @@ def _load(
         probing.stop()
     if load.own_clock:
         remarks = tuple(("data", text) for text in work.remarks)
-        return noticed(run_tables(result, 0), (*remarks, *_no_probes(laboratory.study, load))), result
+        return noticed(run_tables(result, 0), (*remarks, *_no_probes(laboratory.study, load)), True), result
     times.end_ns = times.now_ns()
     if tranches is not None:
         tranches.compare(monitoring.columns())
@@ -132,7 +132,7 @@ def _load(
     notices = (*notices, *_no_gets(laboratory.study, tranches))
     tables, probed = laboratory.tables_of(slot, load, result, times, samples, notices), probing.tables()
     if "latches" in tables and "latches" in probed:
-        probed["latches"] = run_parts.joined("latches", tables["latches"], probed["latches"])
+        probed["latches"] = joined("latches", tables["latches"], probed["latches"])
     return tables | probed, result
 
 

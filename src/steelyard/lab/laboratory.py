@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.lab.engines.process import Place, RunningEngine
-from steelyard.lab.engines.result import EngineResult, Json
-from steelyard.lab.engines.result_tables import engine_samples, error_notices, noticed, run_tables
+from steelyard.lab.engines.result import EngineResult, Json, joined, noticed
+from steelyard.lab.engines.result_tables import engine_samples, error_notices, run_tables
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.lab.run_parts import growth_samples, joined, root_processes, target_of
+from steelyard.lab.run_parts import growth_samples, root_processes, target_of
 from steelyard.monitors import Reader, Target, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
@@ -72,15 +72,12 @@ class Progress(Protocol):
 
     def run_started(self, label: str, block: int, slot: int) -> None:
         """A run begins, or one of its turns."""
-        ...
 
     def tick(self, tps: float) -> None:
         """A second has passed under load, or a turn."""
-        ...
 
     def turned(self, share: float) -> None:
         """A turn, or a warm-up before turns, is over; share: of the block's load that is done, 0 to 1."""
-        ...
 
 
 @dataclass
@@ -178,7 +175,7 @@ class Laboratory:
         tables |= {"phases": phases.columns(), "samples": joined("samples", *samples, *of_engine)}
         of_data = [("data", text) for text in work.remarks]
         of_server = error_notices(tables, self.kind.error_meanings)
-        tables = noticed(tables, (*of_data, *notices, *of_server))
+        tables = noticed(tables, (*of_data, *notices, *of_server), True)
         return tables | _monitored_latches(tables, declared_of(self.study))
 
 

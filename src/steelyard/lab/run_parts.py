@@ -45,14 +45,6 @@ def target_of(load: Load, pids: Mapping[str, int], cpus: frozenset[int]) -> Targ
     return Target({**pids, "monitors": os.getpid()}, dsn, driver)
 
 
-def joined(table: str, *parts: Columns | None) -> Columns:
-    """One table of the rows of several, of those that there are."""
-    rows = Rows(table)
-    for part in filter(None, parts):
-        rows.extend(part)
-    return rows.columns()
-
-
 def refuse_interrupted(load: Load, result: EngineResult) -> None:
     """Raises LoadFailed when the server was interrupted: the measurement is then invalid."""
     cause = load.server.interruption() if load.server is not None else ""

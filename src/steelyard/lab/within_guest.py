@@ -18,11 +18,10 @@ from typing import Any
 from steelyard.host.guests.kernels import FACT, SCRATCH
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, reported_facts
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, made
-from steelyard.run_tables.rows import Rows
 
 _RESULT = "result.json"
 _SECTOR_BYTES = 512
@@ -155,11 +154,6 @@ def _load(server: int, plan: Json, probes: Json) -> EngineResult:
         engine.stop()
         monitoring.stop()
         probing.stop()
-    samples, notices = Rows("samples"), Rows("notices")
-    for part in (result.tables["samples"], monitoring.columns(), probing.samples(0)):
-        samples.extend(part)
-    notices.extend(result.tables["notices"])
-    for code, text in (*monitoring.notices, *probing.notices()):
-        notices.add(code=code, text=text)
-    own = {"samples": samples.columns(), "notices": notices.columns()}
-    return replace(result, engine="guest", tables={**result.tables, **probing.tables(), **own})
+    tables = noticed(result.tables, (*monitoring.notices, *probing.notices()))
+    samples = joined("samples", tables["samples"], monitoring.columns(), probing.samples(0))
+    return replace(result, engine="guest", tables={**tables, **probing.tables(), "samples": samples})

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.writer import BundleWriter
@@ -20,6 +20,7 @@ from steelyard.declared_metrics import as_json
 from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
+from steelyard.lab.engines.result import noticed
 from steelyard.lab.laboratory import Progress
 from steelyard.lab.machine.host_settings import BootNeeded, boot_facts
 from steelyard.lab.rehearsal.findings import Findings
@@ -32,7 +33,6 @@ from steelyard.study.plan import baseline
 from steelyard.study.study import Study
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.runs import (
-    ANEW,
     Attempt,
     attempts_of,
     machine_facts,
@@ -42,17 +42,17 @@ from steelyard.workflow.runs import (
     runs_of,
 )
 
+_OF_RUN = "attempt status disturbed_share cause started_at seconds"
+
 
 class Watcher(Progress, Protocol):
     """Shows the progress of a study; called when a run is written."""
 
     def noted(self, lines: Iterable[tuple[str, str]]) -> None:
         """Further lines of the plan: a name and a text each."""
-        ...
 
     def run_ended(self, label: str, block: int, tps: float, status: str) -> None:
         """The run is on disk; tps over its measure phases."""
-        ...
 
 
 def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: Interrupts) -> None:
@@ -72,7 +72,7 @@ def start(prepared: PreparedStudy, path: Path, progress: Watcher, interrupts: In
     )
     try:
         with reboots.unit_while_paused(prepared.study.reboots):
-            _run(prepared, writer, {}, progress, interrupts)
+            _run(prepared, writer, progress, interrupts)
     except (InputError, StudyFailed):
         if writer.next_run() == 1:
             _remove(path, made)
@@ -101,8 +101,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
     writer = BundleWriter(path)
     with reboots.unit_while_paused(prepared.study.reboots):
         refuse_changed(bundle, prepared)
-        found = attempts_of(bundle, prepared)
-        if any(found.get(slots[0].block, ANEW).number for slots in prepared.blocks):
+        if any(attempt.number for _, attempt in attempts_of(bundle, prepared)):
             now = machine_facts(prepared)
             then = bundle.environment
             if prepared.boots:
@@ -111,7 +110,7 @@ def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: I
             prepared = _in_the_same_order(bundle, prepared)
             # facts of the server are compared when it has started
             refuse_other(path, then, {**then, **now})
-        _run(prepared, writer, found, progress, interrupts)
+        _run(prepared, writer, progress, interrupts)
 
 
 def _in_the_same_order(bundle: Bundle, prepared: PreparedStudy) -> PreparedStudy:
@@ -141,18 +140,11 @@ def is_finished(path: Path, prepared: PreparedStudy) -> bool:
     """Whether the bundle has all that the plan wants. Raises InputError when the study has changed."""
     bundle = Bundle(path)
     refuse_changed(bundle, prepared)
-    found = attempts_of(bundle, prepared)
-    whole = [found.get(slots[0].block, ANEW).number == 0 for slots in prepared.blocks]
+    whole = [attempt.number == 0 for _, attempt in attempts_of(bundle, prepared)]
     return all(whole) or _narrow_enough(prepared.study, path, sum(whole))
 
 
-def _run(
-    prepared: PreparedStudy,
-    writer: BundleWriter,
-    attempts: Mapping[int, Attempt],
-    progress: Watcher,
-    interrupts: Interrupts,
-) -> None:
+def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs until another boot is needed. Raises Paused then."""
     bundle = Bundle(writer.path)
     how = prepared.study.reboots
@@ -162,7 +154,7 @@ def _run(
         if facts := boot_facts(prepared.options, known):
             writer.add_to_environment("boots", facts)
     try:
-        _run_blocks(prepared, writer, attempts, progress, interrupts)
+        _run_blocks(prepared, writer, progress, interrupts)
     except BootNeeded as need:
         earlier = Bundle(writer.path).environment.get("reboots", [])
         writer.add_to_environment("reboots", reboots.next_boot(how, writer.path, need, earlier))
@@ -170,13 +162,9 @@ def _run(
 
 
 def _run_blocks(
-    prepared: PreparedStudy,
-    writer: BundleWriter,
-    attempts: Mapping[int, Attempt],
-    progress: Watcher,
-    interrupts: Interrupts,
+    prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts
 ) -> None:
-    """attempts: of each block that is not new."""
+    attempts = attempts_of(Bundle(writer.path), prepared)
     admit = partial(refuse_other_server, writer.path)
     tried: dict[str, Columns] = {}
     programs = prepared.programs()
@@ -190,12 +178,8 @@ def _run_blocks(
         runs_of(prepared, progress, admit, rehearsed, _numbered(writer.path)) as runs,
     ):
         redo = _redos_left(prepared, writer.path)
-        whole = sum(attempt.number == 0 for attempt in attempts.values())
-        open_blocks = deque(
-            (slots, attempt)
-            for slots in prepared.blocks
-            if (attempt := attempts.get(slots[0].block, ANEW)).number
-        )
+        whole = sum(attempt.number == 0 for _, attempt in attempts)
+        open_blocks = deque(one for one in attempts if one[1].number)
         while open_blocks:
             slots, attempt = open_blocks.popleft()
             if not attempt.done and _narrow_enough(prepared.study, writer.path, whole):
@@ -221,28 +205,13 @@ def _run_blocks(
 def _keep(writer: BundleWriter, run: Run, refused: Sequence[str], more: Mapping[str, Columns]) -> None:
     """more: further tables of the run."""
     number = writer.next_run()
-    notices = run.tables.get("notices", {"code": (), "text": ()})
-    with_refused = {
-        "code": [*notices["code"], *("host-refused" for _ in refused)],
-        "text": [*notices["text"], *refused],
-    }
-    head: dict[str, list[Any]] = {
-        "option": [run.slot.option.label],
-        "block": [run.slot.block],
-        "slot": [run.slot.slot],
-        "attempt": [run.attempt],
-        "status": [run.status],
-        "disturbed_share": [run.disturbed_share],
-        "cause": [run.cause],
-        "started_at": [run.started_at],
-        "seconds": [run.seconds],
-    }
+    slot, own = run.slot, {name: [getattr(run, name)] for name in _OF_RUN.split()}
+    head = {"option": [slot.option.label], "block": [slot.block], "slot": [slot.slot], **own}
+    tables = noticed(run.tables, [("host-refused", text) for text in refused])
     # before the run: `resume` compares each run with the facts of its server
     if run.server_facts:
         writer.add_server(run.slot.option.label, run.server_facts)
-    writer.write_run(
-        number, run.slot.option.levels, {**run.tables, **more, "notices": with_refused, "runs": head}
-    )
+    writer.write_run(number, slot.option.levels, {**tables, **more, "runs": head})
     if run.server_log:
         writer.write_log(number, run.server_log)
 

@@ -81,11 +81,8 @@ class Attempt:
     void: int = 0
 
 
-ANEW = Attempt(1)
-
-
-def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
-    """An interrupted block is run again.
+def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> list[tuple[Sequence[Slot], Attempt]]:
+    """Each planned block with its state. An interrupted block is run again.
 
     In a study over boots its attempt is continued, unless one of its runs was void.
     """
@@ -105,7 +102,7 @@ def attempts_of(bundle: Bundle, prepared: PreparedStudy) -> dict[int, Attempt]:
             found[number] = Attempt(last, frozenset(done), void)
         else:
             found[number] = Attempt(last + 1, void=void)
-    return found
+    return [(slots, found.get(slots[0].block, Attempt(1))) for slots in prepared.blocks]
 
 
 def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:

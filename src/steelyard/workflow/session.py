@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -193,7 +194,7 @@ def _finish(
     work: Callable[[Progress, Interrupts], None], prepared: PreparedStudy, path: Path, as_json: bool
 ) -> None:
     code, failure = Exit.DONE, ""
-    before = _finished(path)
+    before = len(_finished(path))
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in prepared.options)
@@ -210,7 +211,7 @@ def _finish(
         sys.exit(Exit.BOOT_NEEDED)
     except InputError as error:
         # what the study names was lost in the middle
-        if _finished(path) > before:
+        if len(_finished(path)) > before:
             error.hint += f"; finished runs are kept, continue with\n{program()} resume {typed(path)}"
         raise
     except StudyFailed as error:
@@ -225,7 +226,9 @@ def _finish(
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
             say(f"hint: the end of the {prepared.study.workload.WHO}'s log is in {logs[-1]}")
-        if _worth_resuming(path, prepared, code):
+        done = _finished(path)
+        # after a failure every option needs one
+        if set(labels) <= set(done) or (code is Exit.INTERRUPTED and done):
             say(f"hint: finished runs are kept: {program()} resume {typed(path)}")
     from steelyard.workflow.show import show
 
@@ -239,22 +242,11 @@ def _finish(
     sys.exit(code)
 
 
-def _finished(path: Path) -> int:
-    """Number of finished runs; 0 where there is no bundle."""
-    try:
-        return int(Bundle(path).columns("select count(*) as n from runs where status = 'done'")["n"][0])
-    except InputError:
-        return 0
-
-
-def _worth_resuming(path: Path, prepared: PreparedStudy, code: Exit) -> bool:
-    """Whether there are finished runs, and after a failure, whether every option has one."""
-    try:
-        found = Bundle(path).columns("select distinct option from runs where status = 'done'")["option"]
-    except InputError:
-        return False
-    done = set(map(str, found))
-    return done >= {option.label for option in prepared.options} or (code is Exit.INTERRUPTED and bool(done))
+def _finished(path: Path) -> list[str]:
+    """The option of each finished run; none where there is no bundle."""
+    with suppress(InputError):
+        return list(map(str, Bundle(path).columns("select option from runs where status = 'done'")["option"]))
+    return []
 
 
 def check_temporary_folder() -> None:

@@ -149,7 +149,7 @@ ROW = "T2,3,buffer cache,13465"
     ("file", "old", "new", "message"),
     [
         ("result-cache-t2.toml", '"lookups_per_s", metric', '"lookups", metric', 'no column "lookups"; did'),
-        ("result-cache-t2.toml", "query =", "select =", r"toml:\d+: tables.0.select: Extra"),
+        ("result-cache-t2.toml", "query =", "select =", r"toml:\d+: tables.0.select: unknown key"),
         ("result-cache-t2.toml", "scaling.csv", "scalling.csv", "scalling.csv: no such file"),
         ("result-cache-t2.toml", "select *, if", "selec *, if", "scaling.csv: query: Parser Error"),
         (

@@ -229,7 +229,6 @@ class RunningEngine(Protocol):
     @property
     def pid(self) -> int | None:
         """Its process on this machine."""
-        ...
 
     def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
         """The result, when it has ended; see `LoadProcess`."""
@@ -237,11 +236,9 @@ class RunningEngine(Protocol):
 
     def command(self, command: Json) -> None:
         """Sends a command while result() runs in another thread. Raises LoadFailed."""
-        ...
 
     def stop(self) -> None:
         """Ends the engine now; has no effect when it has ended."""
-        ...
 
 
 @dataclass(frozen=True)

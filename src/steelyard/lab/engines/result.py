@@ -1,14 +1,14 @@
 """The lab's engines by name; the result of each at the end of a run: tables and facts, checked on arrival."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from types import UnionType
 from typing import Any, Self, cast, get_args, get_type_hints
 
-from steelyard.run_tables.rows import Columns, SchemaError, check, decoded, encoded
+from steelyard.run_tables.rows import Columns, Rows, SchemaError, check, decoded, encoded
 from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
 
 # from the plan (JSON) and a listener (lines of JSON) to the result (JSON); an engine that works in turns also
@@ -230,3 +230,20 @@ def _facts(engine: str, sent: Any) -> Facts:
 
 def _refused(engine: str, problem: str) -> LoadFailed:
     return LoadFailed(f"the result of the engine `{engine}` is invalid: {problem}")
+
+
+def joined(table: str, *parts: Columns | None) -> Columns:
+    """One table of the rows of several, of those that there are."""
+    rows = Rows(table)
+    for part in filter(None, parts):
+        rows.extend(part)
+    return rows.columns()
+
+
+def noticed(
+    tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]], first: bool = False
+) -> dict[str, Columns]:
+    """The tables with further notices, code and text each, after the existing ones or before them."""
+    own = {"code": [code for code, _ in notices], "text": [text for _, text in notices]}
+    parts = (own, tables.get("notices")) if first else (tables.get("notices"), own)
+    return {**tables, "notices": joined("notices", *parts)}

@@ -1,6 +1,6 @@
 """From an engine's result to the tables of a run: times from its origin, samples, notices."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from steelyard.lab.engines.result import EngineResult
 from steelyard.run_tables.questions import asked
@@ -148,16 +148,6 @@ def _work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
     """Transactions per second; of programs the best load point: total, or mean where lower wins."""
     done = _DONE if "scores" not in tables else _LOWEST if lower_is_better else _HIGHEST
     return asked(done, tables)["done"][0] or 0.0
-
-
-def noticed(tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]]) -> dict[str, Columns]:
-    """The tables with further notices, code and text each, before the existing ones."""
-    rows = Rows("notices")
-    for code, text in notices:
-        rows.add(code=code, text=text)
-    if "notices" in tables:
-        rows.extend(tables["notices"])
-    return {**tables, "notices": rows.columns()}
 
 
 def _latch_families(result: EngineResult) -> Columns:
