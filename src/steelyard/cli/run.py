@@ -1,6 +1,7 @@
 """steelyard run STUDY."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -45,7 +46,9 @@ _DIAGNOSTIC_S = 2.0
     "--blocks", type=click.IntRange(1), help="Number of blocks (runs per option), instead of the plan's."
 )
 @click.option("--clients", help="Load points (numbers of clients), instead of the plan's: 1,8,64.")
-@click.option("--measure", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's.")
+@click.option(
+    "--measure", "measure_s", type=click.FloatRange(0.1), help="Seconds measured, instead of the plan's."
+)
 @click.option(
     "--until",
     help="Stop when every interval of a ratio is this narrow (half-width): 1%. At the end says how long that"
@@ -88,21 +91,15 @@ def command(
     pgbench: tuple[str, ...],
     scale: int | None,
     variables: tuple[str, ...],
-    settings: tuple[Path, ...],
     bundle: Path | None,
-    blocks: int | None,
-    clients: str | None,
-    measure: float | None,
-    until: str | None,
-    quick: bool,
     subject: str | None,
-    fleet: Path | None,
     profile: bool,
     locks: bool,
     scheduling_trace: bool,
     latch_count: bool,
     dry_run: bool,
     as_json: bool,
+    **changes: Any,
 ) -> None:
     """Run STUDY: a built-in study by name (see `steelyard studies`), or a TOML file; or scripts of pgbench.
 
@@ -131,14 +128,8 @@ def command(
     chosen = adjusted(
         study or "--pgbench",
         made=scripts_study(pgbench, scale or 1, variables) if pgbench else "",
-        settings=settings,
-        blocks=blocks,
-        clients=clients,
-        measure_s=measure,
-        until=until,
         subject=subject,
         probes=probes,
-        quick=quick,
-        fleet=fleet,
+        **changes,
     )
     run_study(chosen, bundle, dry_run=dry_run, as_json=as_json)

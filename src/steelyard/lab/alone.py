@@ -5,14 +5,14 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed, samples_of
 from steelyard.lab.engines.result_tables import backlog_notices, outcome, run_tables
 from steelyard.lab.environment.redaction import redact, redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
@@ -120,16 +120,16 @@ def _load(
         engine.stop()
         monitoring.stop()
         probing.stop()
+    unavailable = tuple(_unavailable(laboratory.study, load, tranches))
     if load.own_clock:
         remarks = tuple(("data", text) for text in work.remarks)
-        return noticed(run_tables(result, 0), (*remarks, *_no_probes(laboratory.study, load)), True), result
+        return noticed(run_tables(result, 0), (*remarks, *unavailable), True), result
     times.end_ns = times.now_ns()
     if tranches is not None:
         tranches.compare(monitoring.columns())
         tranches.relate(result.tables)
-    samples = (monitoring.columns(), probing.samples(times.origin_ns))
-    notices = (*monitoring.notices, *probing.notices(), *backlog_notices(result))
-    notices = (*notices, *_no_gets(laboratory.study, tranches))
+    samples = (monitoring.columns(), samples_of(probing.samples(times.origin_ns)))
+    notices = (*monitoring.notices, *probing.notices(), *backlog_notices(result), *unavailable)
     tables, probed = laboratory.tables_of(slot, load, result, times, samples, notices), probing.tables()
     if "latches" in tables and "latches" in probed:
         probed["latches"] = joined("latches", tables["latches"], probed["latches"])
@@ -150,24 +150,20 @@ def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
     return Tranches(pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0)
 
 
-def _no_gets(study: Study, tranches: Tranches | None) -> Sequence[tuple[str, str]]:
-    if tranches is not None or not study.probes.latch_count_s:
-        return ()
-    text = "gets: not supported for this subject, because its latches are not known"
-    text += " (leave probes.latch_count_s out)"
-    return (("probe-unavailable", text),)
-
-
-def _no_probes(study: Study, load: Load) -> Sequence[tuple[str, str]]:
+def _unavailable(study: Study, load: Load, tranches: Tranches | None) -> Iterator[tuple[str, str]]:
+    """Notices on probes that the study asks for and this subject has not."""
     # a guest has probes in its own kernel
-    if load.server is not None or not study.probes.any:
-        return ()
-    return (
-        (
+    if load.own_clock and load.server is None and study.probes.any:
+        yield (
             "probe-unavailable",
             "this subject has its own clock: records of this machine's kernel probes cannot be related to it",
-        ),
-    )
+        )
+    elif not load.own_clock and tranches is None and study.probes.latch_count_s:
+        yield (
+            "probe-unavailable",
+            "gets: not supported for this subject, because its latches are not known"
+            " (leave probes.latch_count_s out)",
+        )
 
 
 class BackgroundSessions:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.lab.engines.process import Place, RunningEngine
-from steelyard.lab.engines.result import EngineResult, Json, joined, noticed
+from steelyard.lab.engines.result import EngineResult, Json, joined, noticed, samples_of
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, run_tables
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.monitoring import Monitoring
@@ -171,8 +171,9 @@ class Laboratory:
         ):
             phases.add(point=0, clients=0, phase=phase, start_ns=start_ns, end_ns=end_ns)
         grown = growth_samples(self.study, work, load, times.after_ns)
-        of_engine = (engine_samples(result, times.after_ns), grown, tables.get("samples"))
-        tables |= {"phases": phases.columns(), "samples": joined("samples", *samples, *of_engine)}
+        own = samples_of((*engine_samples(result, times.after_ns), *grown))
+        found = joined("samples", *samples, own, tables.get("samples"))
+        tables |= {"phases": phases.columns(), "samples": found}
         of_data = [("data", text) for text in work.remarks]
         of_server = error_notices(tables, self.kind.error_meanings)
         tables = noticed(tables, (*of_data, *notices, *of_server), True)

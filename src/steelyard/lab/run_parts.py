@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.processes.limits import within
-from steelyard.lab.engines.result import EngineResult, LoadFailed
+from steelyard.lab.engines.result import EngineResult, LoadFailed, Sample
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
-from steelyard.run_tables.rows import Columns, Rows
+from steelyard.run_tables.rows import Columns
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
@@ -106,14 +106,12 @@ def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = Fal
         raise LoadFailed(f"the data are inconsistent {'as loaded' if loaded else 'after the run'}: {found}")
 
 
-def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Columns:
+def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Iterator[Sample]:
     """Rows of the tables that runs add to, at the end of a run and as loaded."""
-    samples = Rows("samples")
     for table, loaded in work.grows.items():
         rows = _number(study, load, f"select count(*) from {table}")
-        for metric, value in (("rows", rows), ("rows_loaded", loaded)):
-            samples.add(t_ns=t_ns, monitor="data", entity=table, metric=metric, value=float(value))
-    return samples.columns()
+        yield t_ns, "data", table, "rows", float(rows)
+        yield t_ns, "data", table, "rows_loaded", float(loaded)
 
 
 def _violations(study: Study, conditions: Iterable[Condition], load: Load) -> Iterator[str]:

@@ -18,7 +18,7 @@ from typing import Any
 from steelyard.host.guests.kernels import FACT, SCRATCH
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, reported_facts
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed, samples_of
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, made
@@ -155,5 +155,6 @@ def _load(server: int, plan: Json, probes: Json) -> EngineResult:
         monitoring.stop()
         probing.stop()
     tables = noticed(result.tables, (*monitoring.notices, *probing.notices()))
-    samples = joined("samples", tables["samples"], monitoring.columns(), probing.samples(0))
+    own = (monitoring.columns(), samples_of(probing.samples(0)))
+    samples = joined("samples", tables["samples"], *own)
     return replace(result, engine="guest", tables={**tables, **probing.tables(), "samples": samples})

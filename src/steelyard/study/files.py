@@ -6,6 +6,7 @@ Paths count from the folder of the study file. A bundle keeps copies, so it is c
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self, cast
@@ -96,9 +97,7 @@ def line_of_setting(raw: Mapping[str, Any], at: Sequence[str | int], files: Stud
 
     at: its path in the study, raw.
     """
-    level = raw
-    for table in at[:4]:
-        level = _table(level, str(table))
+    level = reduce(_table, map(str, at[:4]), raw)
     file, key = level.get("file"), str(at[-1])
     read = settings_files(raw, files) if file and at[0] == "factors" and key not in level else {}
     return read[file].places.get(key, "") if file in read else ""
@@ -120,9 +119,9 @@ def _put_settings(raw: Mapping[str, Any], read: Mapping[str, FileSettings]) -> N
 
 def _server_levels(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The levels of factors that may name files of settings."""
-    factors = _table(raw, "factors") if names_of(str(_table(raw, "subject").get("kind"))).file else {}
-    for factor in (_table(factors, name) for name in factors):
-        if factor.get("scope") == "server":
+    reads = names_of(str(_table(raw, "subject").get("kind"))).file
+    for _, factor in _below(raw, "factors"):
+        if reads and factor.get("scope") == "server":
             yield _table(factor, "levels")
 
 
@@ -139,17 +138,19 @@ def _scripts(workload: Mapping[str, Any]) -> Iterator[str]:
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a study that may name files."""
-    workload = _table(raw, "workload")
-    yield ("workload",), workload
-    for name in (statements := _table(workload, "statements")):
-        yield ("workload", "statements", name), _table(statements, name)
-    for name in (monitors := _table(raw, "monitors")):
-        yield ("monitors", name), _table(monitors, name)
-    for name in (factors := _table(raw, "factors")):
-        factor = _table(factors, name)
+    yield ("workload",), _table(raw, "workload")
+    yield from _below(raw, "workload", "statements")
+    yield from _below(raw, "monitors")
+    for at, factor in _below(raw, "factors"):
         if factor.get("scope") == "schema":
-            for code in (levels := _table(factor, "levels")):
-                yield ("factors", name, "levels", code), _table(levels, code)
+            yield from _below(raw, *at, "levels")
+
+
+def _below(raw: Mapping[str, Any], *path: str) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Path and content of each table in the table at a path."""
+    table = reduce(_table, path, raw)
+    for name in table:
+        yield (*path, name), _table(table, name)
 
 
 def _table(raw: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from steelyard.bundle.storage.study_files import checksum
 from steelyard.errors import InputError, nearest
 from steelyard.lab.machine.refused_settings import permitted
-from steelyard.lab.turns.schedule import overhead_s
+from steelyard.lab.turns.block import overhead_s
 from steelyard.monitors import MONITORS
 from steelyard.monitors.sql.queries import queries_of
 from steelyard.recordings.published import catalogue as published

@@ -27,8 +27,8 @@ from steelyard.bundle.series.read import read_series
 from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab.observe.probes import not_in_turns
+from steelyard.lab.turns.block import deals, rounds_of
 from steelyard.lab.turns.lane import Course, Turn, own_samples, turn_ms
-from steelyard.lab.turns.schedule import deals, rounds_of
 from steelyard.report.terminal.progress import Progress
 from steelyard.run_tables.rows import Rows
 from steelyard.study.study import Plan

@@ -1,7 +1,7 @@
 """The lab's engines by name; the result of each at the end of a run: tables and facts, checked on arrival."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -247,3 +247,14 @@ def noticed(
     own = {"code": [code for code, _ in notices], "text": [text for _, text in notices]}
     parts = (own, tables.get("notices")) if first else (tables.get("notices"), own)
     return {**tables, "notices": joined("notices", *parts)}
+
+
+# t_ns, monitor, entity, metric, value
+Sample = tuple[int, str, str, str, float]
+
+
+def samples_of(samples: Iterable[Sample]) -> Columns:
+    """The table `samples`."""
+    columns = Rows("samples").columns()
+    rows = list(samples)
+    return {name: [row[at] for row in rows] for at, name in enumerate(columns)}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from steelyard.lab.engines.result import EngineResult
+from steelyard.lab.engines.result import EngineResult, Sample
 from steelyard.run_tables.questions import asked
-from steelyard.run_tables.rows import Columns, Rows, each
+from steelyard.run_tables.rows import Columns, each
 from steelyard.run_tables.schema import ENGINE_TABLES
 from steelyard.study.workloads.workload import Workload
 
@@ -85,21 +85,19 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
     return tables
 
 
-def engine_samples(result: EngineResult, t_ns: int) -> Columns:
+def engine_samples(result: EngineResult, t_ns: int) -> Iterator[Sample]:
     """Samples of the engine's facts, and of its sessions' inspections, summed over clients."""
-    samples, facts = Rows("samples"), result.facts
+    facts = result.facts
     for metric in ("threads", "connections_made", "reconnections", "numbered", "connect_ns_mean"):
         if (value := getattr(facts, metric)) is not None:
-            samples.add(t_ns=t_ns, monitor="engine", entity="engine", metric=metric, value=float(value))
+            yield t_ns, "engine", "engine", metric, float(value)
     for point, waiting in enumerate(facts.backlog or ()):
-        entity = f"point{point}"
-        samples.add(t_ns=t_ns, monitor="engine", entity=entity, metric="backlog", value=float(waiting))
+        yield t_ns, "engine", f"point{point}", "backlog", float(waiting)
     sums = asked(
         "select name, metric, sum(value) from inspect group by all order by min(rowid)", result.tables
     )
     for name, metric, value in each(sums):
-        samples.add(t_ns=t_ns, monitor="inspect", entity=name, metric=metric, value=value)
-    return samples.columns()
+        yield t_ns, "inspect", name, metric, value
 
 
 def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:

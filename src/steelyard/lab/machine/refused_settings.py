@@ -78,14 +78,14 @@ def refusals(settings: Settings) -> Iterator[Refusal]:
         if refusal := _refused_file(name, path, value):
             yield refusal
     for role, share in requested.shares.items():
-        for refusal in refused_share(share):
+        for refusal in _refused_share(share):
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
     for role, schedule in requested.schedules.items():
-        refused = refused_schedule(schedule)
+        refused = _refused_schedule(schedule)
         for refusal in refused:
             yield replace(refusal, setting=f"{role}.{refusal.setting}")
         name = "policy" if schedule.policy == "idle" else "nice" if schedule.nice is not None else ""
-        grouped = name and autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
+        grouped = name and _autogroup() and str(settings.get(_AUTOGROUP, "1")) != "0"
         if grouped and name not in {refusal.setting for refusal in refused}:
             yield Refusal(
                 f"{role}.{name}",
@@ -111,7 +111,7 @@ def _refused_file(name: str, path: Path, value: str) -> Refusal | None:
 
 
 @cache
-def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
+def _refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
     """The attributes that the kernel refuses for a child process."""
     found: list[Refusal] = []
     for name, _ in schedule.given():
@@ -124,7 +124,7 @@ def refused_schedule(schedule: Schedule) -> tuple[Refusal, ...]:
 
 
 @cache
-def refused_share(share: Share) -> tuple[Refusal, ...]:
+def _refused_share(share: Share) -> tuple[Refusal, ...]:
     """The attributes that the kernel refuses for a control group."""
     found: list[Refusal] = []
     with Guard() as guard:
@@ -191,7 +191,7 @@ def own_slice_ms() -> float:
     return 0.0
 
 
-def autogroup() -> bool:
+def _autogroup() -> bool:
     """Whether each session is scheduled as a group: sched(7), "The autogroup feature"."""
     try:
         if value_of(Path("/proc/sys/kernel/sched_autogroup_enabled")) != "1":
@@ -235,4 +235,4 @@ def limits() -> Iterator[str]:
 
 def inherited() -> list[str]:
     """The limits, and that sessions are scheduled as groups."""
-    return [*limits(), *["autogroups: nice counts only within a session"] * autogroup()]
+    return [*limits(), *["autogroups: nice counts only within a session"] * _autogroup()]

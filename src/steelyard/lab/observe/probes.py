@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard import _core
 from steelyard.host.kernel.uprobes import mount_tracefs, with_cause
 from steelyard.monitors import Target
-from steelyard.run_tables.rows import Columns, Rows, check, decoded
+from steelyard.run_tables.rows import Columns, check, decoded
 from steelyard.run_tables.schema import BY_NAME
 
 if TYPE_CHECKING:
@@ -116,18 +116,10 @@ class Probing:
                 " underestimated (use fewer clients, or a separate CPU for the lab)",
             )
 
-    def samples(self, origin_ns: int) -> Columns:
-        """The table `samples`: CPU time of the collecting thread, in the form of the monitors' own."""
-        rows = Rows("samples")
+    def samples(self, origin_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
+        """Rows of the table `samples`: CPU time of the collecting thread, as the monitors' own."""
         for t_ns, cpu_ns in self._cost_ns:
-            rows.add(
-                t_ns=t_ns - origin_ns,
-                monitor="monitors",
-                entity=_THREAD,
-                metric="cpu_ns_total",
-                value=float(cpu_ns),
-            )
-        return rows.columns()
+            yield t_ns - origin_ns, "monitors", _THREAD, "cpu_ns_total", float(cpu_ns)
 
     def tables(self) -> dict[str, Columns]:
         """Tables of the bundle with at least one row: profile, locks, scheduling, latches, latch_gets.
@@ -157,14 +149,14 @@ class Probing:
                 self._cost_ns.append((time.monotonic_ns(), cpu_ns))
 
 
-def not_in_turns(study: Study, server: Server | None) -> Sequence[tuple[str, str]]:
+def not_in_turns(study: Study, server: Server | None) -> Iterator[tuple[str, str]]:
     """Notices on what is recorded in measured runs by default, and not where options take turns."""
-    if server is None or server.latch_names is None or not study.probes.latches:
-        return ()
-    text = (
-        "latches: sleeps are not recorded where options take turns; turns = false under [plan] records them"
-    )
-    return (("not-in-turns", text),)
+    if server is not None and server.latch_names is not None and study.probes.latches:
+        yield (
+            "not-in-turns",
+            "latches: sleeps are not recorded where options take turns; turns = false under [plan] records"
+            " them",
+        )
 
 
 def _thread_named(name: str) -> Path | None:
