@@ -42,7 +42,7 @@ def significant(value: float, digits: int = 3) -> str:
     return _text(value, _places(value, digits) if math.isfinite(value) else 0)
 
 
-def together(values: Sequence[float], digits: int = 3) -> list[str]:
+def together(values: Sequence[float]) -> list[str]:
     """Values that are read side by side: all with the decimal places that the first one needs.
 
     Where that would print different values alike, up to three more places are given, if they tell more of
@@ -52,7 +52,7 @@ def together(values: Sequence[float], digits: int = 3) -> list[str]:
     if not finite:
         return [_text(value, 0) for value in values]
     lead = next((value for value in finite if value), 0.0)
-    places = _places(lead, digits)
+    places = _places(lead, 3)
     apart = [len({_fixed(value, places + more) for value in finite}) for more in range(4)]
     places += apart.index(max(apart))
     return [_text(value, places) for value in values]

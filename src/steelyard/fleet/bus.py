@@ -33,13 +33,13 @@ _CONFIG = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.retry.
 class Bus:
     """A connection to hosts of a fleet. Use as a context.
 
-    lab: the id under which the hosts know it. facts: of each host, by name. failure: what has been lost
-    since, '' while nothing is.
+    hosts: their names, in the order of the fleet. lab: the id under which they know it. facts: of each, by
+    name. failure: what has been lost since, '' while nothing is.
     """
 
     def __init__(self, connection: Connection, names: list[str]) -> None:
         """names: the hosts. Raises InputError when some are missing."""
-        self._hosts = names
+        self.hosts = names
         self.lab = uuid4().hex
         self.failure = ""
         self._answer_s = min(_ANSWER_S_MAX, _ANSWER_S + _ANSWER_OF_HOST_S * len(names))
@@ -75,11 +75,6 @@ class Bus:
         self._over.set()
         self._thread.join()
         self._client.close()
-
-    @property
-    def hosts(self) -> list[str]:
-        """Their names, in the order of the fleet."""
-        return list(self._hosts)
 
     def submit(self, host: str, task: Callable[..., Any], *arguments: Any) -> Any:
         """Starts a task on this host and no other, once, whatever becomes of it; its future."""
@@ -119,13 +114,13 @@ class Bus:
 
         async def all_of_them() -> dict[str, Offset]:
             # one host after another: answers that wait for one another have long round trips
-            return {host: await self._offset(host) for host in self._hosts}
+            return {host: await self._offset(host) for host in self.hosts}
 
         return self._client.sync(all_of_them)
 
     async def _offset(self, host: str) -> Offset:
         exchanges: list[tuple[int, int, int]] = []
-        exchanges_max = max(_EXCHANGES_MIN, min(_EXCHANGES, _EXCHANGES_OF_ALL // len(self._hosts)))
+        exchanges_max = max(_EXCHANGES_MIN, min(_EXCHANGES, _EXCHANGES_OF_ALL // len(self.hosts)))
         async with self._client.rpc(self._addresses[host]) as remote:
             for _ in range(exchanges_max):
                 sent = time.monotonic_ns()
@@ -182,9 +177,9 @@ class Bus:
         while True:
             workers = self._client.scheduler_info(n_workers=-1)["workers"]
             found = {str(worker["name"]): address for address, worker in workers.items()}
-            missing = [host for host in self._hosts if host not in found]
+            missing = [host for host in self.hosts if host not in found]
             if not missing:
-                return {host: found[host] for host in self._hosts}
+                return {host: found[host] for host in self.hosts}
             if time.monotonic() > limit_s:
                 raise InputError(
                     f"hosts of the fleet without a worker: {', '.join(missing)}",
@@ -200,7 +195,7 @@ class Bus:
                 self.failure = self.failure or "the scheduler of the fleet was lost"
                 return
             try:
-                self.call("beat", {host: {"lab": self.lab} for host in self._hosts})
+                self.call("beat", {host: {"lab": self.lab} for host in self.hosts})
             except LoadFailed:
                 return
             except Exception as error:

@@ -6,7 +6,7 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
@@ -166,42 +166,42 @@ def _unavailable(study: Study, load: Load, tranches: Tranches | None) -> Iterato
         )
 
 
+@dataclass
 class BackgroundSessions:
     """phase() with each event of the engine. Raises SubjectFailed for a refused setting, LoadFailed."""
 
-    def __init__(self, host: Host, option: Option, work: Work, load: Load) -> None:
-        self._host = host
-        self._option = option
-        self._load = load
-        self._requested = host_settings(option.host).schedules.get(SESSIONS)
-        self._text, self._count = _background(work)
-        self._threads: set[int] = set()
+    host: Host
+    option: Option
+    work: Work
+    load: Load
+    threads: set[int] = field(default_factory=set[int])
 
     def phase(self, event: Json) -> None:
         """Schedules the sessions before the measure phase."""
-        if self._requested and event["phase"] in ("warm-up", "measure") and not self._threads:
-            self._schedule(self._requested)
+        requested = host_settings(self.option.host).schedules.get(SESSIONS)
+        if requested and event["phase"] in ("warm-up", "measure") and not self.threads:
+            self._schedule(requested)
 
     def _schedule(self, requested: Schedule) -> None:
-        server = self._load.server
+        server = self.load.server
         if server is None or server.sessions is None:
             raise SubjectFailed(
-                f"option {self._option.label}: {SESSIONS}. settings need a server of this machine whose"
+                f"option {self.option.label}: {SESSIONS}. settings need a server of this machine whose"
                 " sessions are threads or processes of their own"
             )
         limit_s = time.monotonic() + _FOUND_S
-        sessions, text = server.sessions, self._text
-        while len(self._threads) < self._count and time.monotonic() < limit_s:
-            self._threads |= set(within(_ANSWER_S, "reading the sessions", lambda: sessions(text)))
+        sessions, (text, count) = server.sessions, _background(self.work)
+        while len(self.threads) < count and time.monotonic() < limit_s:
+            self.threads |= set(within(_ANSWER_S, "reading the sessions", lambda: sessions(text)))
             time.sleep(_LOOK_S)
-        if len(self._threads) != self._count:
-            raise LoadFailed(f"{len(self._threads)} of {self._count} reporting sessions were found")
+        if len(self.threads) != count:
+            raise LoadFailed(f"{len(self.threads)} of {count} reporting sessions were found")
         try:
-            for thread in self._threads:
-                self._host.schedule(SESSIONS, thread, requested)
+            for thread in self.threads:
+                self.host.schedule(SESSIONS, thread, requested)
         except NotTaken as misfit:
             raise SubjectFailed(
-                f"option {self._option.label}: the host did not take {SESSIONS}.{misfit}"
+                f"option {self.option.label}: the host did not take {SESSIONS}.{misfit}"
             ) from None
 
 

@@ -182,8 +182,6 @@ class Laboratory:
 
 def readers_of(study: Study, kind: Kind) -> dict[str, tuple[Reader, float]]:
     """New monitors of a study with their rates in Hz, by name."""
-    rates_hz = study.rates_hz
-    if rates_hz is None:
-        rates_hz = {name: declared(name).default_hz for name in kind.monitors}
+    rates_hz = study.rates_hz or {name: declared(name).default_hz for name in kind.monitors}
     by_sql = {name: (QueryMonitor(name, q), 1 / q.every_s) for name, q in queries_of(study).items()}
     return {**made(rates_hz), **by_sql}

@@ -133,8 +133,14 @@ def check_factors(study: Study) -> None:
                 "leave it out: settings have no ${NAME}; a connection may name a passfile",
                 at,
             )
-    for key, value in study.host.items():
-        _check_host_setting(key, value, ("host", key))
+    for (*above, key), _, value in settings_given(study, "host"):
+        at = above if above[1:] else ("host", key)
+        with located_at(at):
+            check_setting(key, value)
+        if reason := why_refused(file_of(key)):
+            raise InputError(f"no study can set {key}: {reason}", "remove it", at)
+        if reason := out_of_range(file_of(key), str(value)):
+            raise InputError(f"{key} = {value}: {reason}", at=at)
     _check_fixed(study, "host", study.host, ("host",))
     for number, rule in enumerate(study.exclude):
         _check_exclusion(study, number, rule)
@@ -163,18 +169,6 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
                 changed(study.workload, settings)
             except ValidationError as error:
                 raise InputError(explain(error.errors()[0]), at=at) from None
-        if factor.scope == "host":
-            for key, value in settings.items():
-                _check_host_setting(key, value, at)
-
-
-def _check_host_setting(key: str, value: Setting, at: Sequence[str]) -> None:
-    with located_at(at):
-        check_setting(key, value)
-    if reason := why_refused(file_of(key)):
-        raise InputError(f"no study can set {key}: {reason}", "remove it", at)
-    if reason := out_of_range(file_of(key), str(value)):
-        raise InputError(f"{key} = {value}: {reason}", at=at)
 
 
 def _check_fixed(study: Study, scope: Scope, fixed: Settings, at: Sequence[str]) -> None:

@@ -80,7 +80,9 @@ def adjusted(
                 f"--clients {clients}: expected whole numbers separated by commas: 1,8,64"
             ) from None
     if until is not None:
-        changes["stop"] = {**_stop(study), "half_width_percent": _half_width_percent(until)}
+        stop = study.plan.stop
+        own = {} if stop is None else stop.model_dump(exclude_unset=True)
+        changes["stop"] = {**own, "half_width_percent": _half_width_percent(until)}
     _check(changes)
     if quick:
         shorter = quick_changes(study.plan, changes)
@@ -139,11 +141,6 @@ def _variant(name: str, subject: str | None) -> str:
         f"--subject {subject}: the study {name} has no variant for subject {subject}",
         f"variants: {', '.join(kinds)}" if kinds else "steelyard studies",
     )
-
-
-def _stop(study: Study) -> dict[str, Any]:
-    """What else the study's own rule says."""
-    return {} if study.plan.stop is None else study.plan.stop.model_dump(exclude_unset=True)
 
 
 def _half_width_percent(until: str) -> float:

@@ -94,8 +94,7 @@ class PreparedStudy:
     def sees_disturbance(self) -> bool:
         """Whether the lab can see that others took the CPU: two monitors, and a server on this machine."""
         study = self.study
-        monitors = self.kind.monitors if study.rates_hz is None else study.rates_hz
-        return set(monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
+        return set(study.rates_hz or self.kind.monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
     def of(cls, text: str, origin: str, files: StudyFiles | None = None) -> PreparedStudy:
@@ -212,8 +211,7 @@ def _needs(study: Study, host: bool) -> list[str]:
     needs = [_program(study)]
     if host:
         needs.append("host settings")
-    probes = study.probes
-    if probes.profile_hz or probes.locks or probes.scheduling_trace_s or probes.latch_count_s:
+    if study.probes.any:
         needs.append("kernel probes")
     return needs
 
