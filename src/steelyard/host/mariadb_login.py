@@ -128,6 +128,13 @@ def remedy(error: Exception) -> str:
     return "check the address, the user and the password"
 
 
+def error_text(error: Exception) -> str:
+    """The server's message with its number, which pymysql gives as arguments; others as they are."""
+    if not isinstance(error, pymysql.MySQLError):
+        return str(error)
+    return " ".join(str(part) for part in error.args)
+
+
 class _Methods(dict[str, Any]):
     """For pymysql: no class for a method that it implements and may use, else one that refuses by name.
 

@@ -94,7 +94,7 @@ class Reader(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes files and connections; never raises."""
+        """Closes files and connections, also after an open that raised Unavailable; never raises."""
         ...
 
 

@@ -6,14 +6,14 @@ https://mariadb.com/docs/server/reference/system-variables-and-status-variables/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pymysql
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
-from steelyard.host.mariadb_login import log_in, parse
+from steelyard.host.mariadb_login import error_text, log_in, parse
 from steelyard.monitors import Sample, Target, Unavailable, described
 
 _TIMEOUT_S = 5
@@ -70,7 +70,37 @@ _FREE = "Qcache_free_memory"
 _OWN_SESSION = ("sessions", "running_sessions")
 
 
-class MariaDBMonitor:
+@contextmanager
+def _unavailable(why: str) -> Generator[None]:
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        raise Unavailable(f"{why}: {error_text(error)}") from error
+
+
+class _OneConnection:
+    _connection: pymysql.Connection[Any] | None = None
+
+    def _connect(self, target: Target) -> None:
+        if not target.dsn.startswith("mysql://"):
+            raise Unavailable("the subject has no MariaDB address (use subject.kind = 'mariadb')")
+        self._connection = connect(target.dsn)
+
+    def _rows(self, sql: str) -> Sequence[Sequence[Any]]:
+        if self._connection is None:
+            raise Unavailable("the connection is closed")
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._connection is not None and self._connection.open:
+            self._connection.close()
+        self._connection = None
+
+
+class MariaDBMonitor(_OneConnection):
     """One connection, one statement per reading. missing: status variables that this server lacks."""
 
     declares = Declaration(
@@ -80,7 +110,6 @@ class MariaDBMonitor:
     )
 
     def __init__(self) -> None:
-        self._connection: pymysql.Connection[Any] | None = None
         self._limits: dict[str, float] = {}
         self._query = ""
         self._statements = 0.0
@@ -89,38 +118,26 @@ class MariaDBMonitor:
 
     def open(self, target: Target) -> None:
         """Connects and reads the limits; raises Unavailable."""
-        if not target.dsn.startswith("mysql://"):
-            raise Unavailable("the subject has no MariaDB address (use subject.kind = 'mariadb')")
         names = [*_STATUS, _FREE]
         self._query = f"show global status where variable_name in ({', '.join(map(repr, names))})"
-        try:
-            self._connection = connection = connect(target.dsn)
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "show global variables where variable_name in"
-                    " ('max_prepared_stmt_count', 'query_cache_size', 'max_connections')"
-                )
-                self._limits = {str(name): float(value) for name, value in cursor.fetchall()}
-            lacking = sorted(set(names) - self._shown(connection).keys())
-        except pymysql.MySQLError as error:
-            self.close()
-            raise Unavailable(f"MariaDB: {message_of(error)}") from error
+        with _unavailable("MariaDB"):
+            self._connect(target)
+            self._limits = self._shown(
+                "show global variables where variable_name in"
+                " ('max_prepared_stmt_count', 'query_cache_size', 'max_connections')"
+            )
+            lacking = sorted(set(names) - self._shown(self._query).keys())
         self.missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:
         """All metrics now; raises Unavailable when the server is gone."""
-        if self._connection is None:
-            raise Unavailable("the connection is closed")
-        try:
-            shown = self._shown(self._connection)
+        with _unavailable("the server stopped answering"):
+            shown = self._shown(self._query)
             if shown["Questions"] <= self._statements + 2:
                 # of MySQL, and of users without the privilege PROCESS, the waits are not known
-                with suppress(pymysql.MySQLError), self._connection.cursor() as cursor:
-                    cursor.execute(_STATES)
-                    self._waiting.update(str(state) for (state,) in cursor.fetchall())
+                with suppress(pymysql.MySQLError):
+                    self._waiting.update(str(state) for (state,) in self._rows(_STATES))
             self._statements = shown["Questions"]
-        except pymysql.MySQLError as error:
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         samples = [
             Sample(metric.entity, metric.name, _value(metric, shown[variable]))
             for variable, metric in _STATUS.items()
@@ -128,12 +145,6 @@ class MariaDBMonitor:
         ]
         waiting = [Sample(state, _WAITING.name, count) for state, count in self._waiting.items()]
         return [*samples, *waiting, *self._limited(shown)]
-
-    def close(self) -> None:
-        """Closes the connection."""
-        if self._connection is not None and self._connection.open:
-            self._connection.close()
-        self._connection = None
 
     def _limited(self, shown: Mapping[str, float]) -> Iterable[Sample]:
         yield Sample("statements", "prepared_limit", self._limits["max_prepared_stmt_count"])
@@ -144,10 +155,8 @@ class MariaDBMonitor:
             yield Sample(_CACHE.entity, _CACHE.name, used)
             yield Sample(_CACHE.entity, f"{_CACHE.name}_limit", size)
 
-    def _shown(self, connection: pymysql.Connection[Any]) -> dict[str, float]:
-        with connection.cursor() as cursor:
-            cursor.execute(self._query)
-            return {str(name): float(value) for name, value in cursor.fetchall()}
+    def _shown(self, query: str) -> dict[str, float]:
+        return {str(name): float(value) for name, value in self._rows(query)}
 
 
 def _value(metric: DeclaredMetric, shown: float) -> float:
@@ -164,11 +173,6 @@ def connect(dsn: str) -> pymysql.Connection[Any]:
     return log_in(parse(dsn), _TIMEOUT_S, _TIMEOUT_S)
 
 
-def message_of(error: pymysql.MySQLError) -> str:
-    """The server's message with its number."""
-    return " ".join(str(part) for part in error.args)
-
-
 _READ = (
     "select event_name, count_star, sum_timer_wait"
     " from performance_schema.events_waits_summary_global_by_event_name"
@@ -182,7 +186,7 @@ _METRICS = (
 )
 
 
-class MariaDBLatchesMonitor:
+class MariaDBLatchesMonitor(_OneConnection):
     """One connection, one query per reading; the entity is the latch, without `wait/synch/`.
 
     Its instruments must be on from the server's start. Gets are all acquisitions, and the time of a get
@@ -200,42 +204,20 @@ class MariaDBLatchesMonitor:
         " them",
     )
 
-    def __init__(self) -> None:
-        self._connection: pymysql.Connection[Any] | None = None
-
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable, also when performance_schema or its instruments are off."""
-        if not target.dsn.startswith("mysql://"):
-            raise Unavailable("the subject has no MariaDB address (use subject.kind = 'mariadb')")
-        try:
-            self._connection = connect(target.dsn)
-            found = list(self.read())
-        except pymysql.MySQLError as error:
-            self.close()
-            raise Unavailable(f"MariaDB: {message_of(error)}") from error
-        if not found:
-            self.close()
+        with _unavailable("MariaDB"):
+            self._connect(target)
+        if not self.read():
             raise Unavailable("performance_schema is off (subject.settings: performance_schema = true)")
 
-    def read(self) -> Iterable[Sample]:
+    def read(self) -> Sequence[Sample]:
         """gets_total and get_ns_total of every latch; raises Unavailable when the server is gone."""
-        if self._connection is None:
-            raise Unavailable("the connection is closed")
-        try:
-            with self._connection.cursor() as cursor:
-                cursor.execute(_READ)
-                rows = cursor.fetchall()
-        except pymysql.MySQLError as error:
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
+        with _unavailable("the server stopped answering"):
+            rows = self._rows(_READ)
         samples: list[Sample] = []
         for name, gets, picoseconds in rows:
             latch = str(name).removeprefix(_PREFIX)
             samples.append(Sample(latch, "gets_total", float(gets)))
             samples.append(Sample(latch, "get_ns_total", float(picoseconds) / _PS_PER_NS))
         return samples
-
-    def close(self) -> None:
-        """Closes the connection."""
-        if self._connection is not None and self._connection.open:
-            self._connection.close()
-        self._connection = None

@@ -77,11 +77,7 @@ class ValkeyMonitor:
         self._client = Client.from_url(  # pyright: ignore[reportUnknownMemberType]
             target.dsn, decode_responses=True, socket_timeout=_TIMEOUT_S
         )
-        try:
-            lacking = sorted(_FIELDS.keys() - self._shown().keys())
-        except Unavailable:
-            self.close()
-            raise
+        lacking = sorted(_FIELDS.keys() - self._shown().keys())
         self.missing = (f"counters that this server does not have: {', '.join(lacking)}",) if lacking else ()
 
     def read(self) -> Iterable[Sample]:

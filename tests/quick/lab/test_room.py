@@ -133,13 +133,13 @@ def test_a_study_that_insists_on_turns_is_refused_where_there_is_no_room() -> No
 
 
 def test_free_memory_is_the_least_that_machine_and_control_groups_leave(tmp_path: Path) -> None:
-    proc, groups = tmp_path / "proc", tmp_path / "cgroup"
+    proc, groups = tmp_path / "proc", tmp_path / "sys/fs/cgroup"
     own = groups / "outer" / "inner"
     for folder in (proc / "self", own):
         folder.mkdir(parents=True)
     (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    8000 kB\n")
     (proc / "self" / "cgroup").write_text("0::/outer/inner\n")
-    assert free_room(tmp_path, proc, groups).memory_bytes == 8000 * 1024
+    assert free_room(tmp_path, proc, tmp_path / "sys").memory_bytes == 8000 * 1024
     (own / "memory.max").write_text("max\n")
     (own / "memory.current").write_text("5\n")
     limits = {
@@ -149,5 +149,5 @@ def test_free_memory_is_the_least_that_machine_and_control_groups_leave(tmp_path
     }
     for name, text in limits.items():
         (groups / "outer" / name).write_text(text)
-    found = free_room(tmp_path, proc, groups)
+    found = free_room(tmp_path, proc, tmp_path / "sys")
     assert found.memory_bytes == 100_007 and found.disk_bytes > 0

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from steelyard.host.cpus.scheduling import PASSES, NotTaken, processes, shown
 from steelyard.host.kernel.setting import value_of, write
@@ -80,6 +80,21 @@ class ControlGroup:
         with suppress(OSError):
             return Path(f"/proc/{pid}/cgroup").read_text().count(self._name) == len(self.folders)
         return True
+
+
+def around(controller: str, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Iterator[Path]:
+    """Folders of the groups of this process that may have a controller, each before those around it."""
+    top = sys / "fs/cgroup"
+    with suppress(OSError):
+        for line in (proc / "self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            # none in version 2
+            if not controllers or controller in controllers.split(","):
+                names = (controllers or "unified", controller if controllers else "")
+                mount = next(filter(Path.is_dir, map(top.joinpath, names)), top)
+                # a container sees a path outside of its own tree
+                own = PurePosixPath(*(part for part in path.split("/") if part != ".."))
+                yield from map(mount.joinpath, (own, *own.parents))
 
 
 def dissolve(folder: Path) -> None:

@@ -6,9 +6,10 @@ import re
 import resource
 import shutil
 import subprocess
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
+from steelyard.host.cpus.control_group import around
 from steelyard.host.kernel.setting import chosen
 from steelyard.lab.environment.redaction import redact
 from steelyard.version import VERSION, commit
@@ -156,21 +157,17 @@ def _cgroup_limits() -> Facts:
     """The tightest limits on CPU and memory of the lab's control groups, versions 1 and 2."""
     cpus: list[float] = []
     memory_bytes: list[int] = []
-    for line in read_text(PROC / "self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        # a container sees a path outside of its own tree
-        own = PurePosixPath(*(part for part in path.split("/") if part != ".."))
-        root = _SYS / "fs/cgroup" / controllers.removeprefix("name=")
-        for folder in (root / part for part in (own, *own.parents)):
-            quota, _, period = read_text(folder / "cpu.max").partition(" ")
-            quota = quota or read_text(folder / "cpu.cfs_quota_us")
-            period = period or read_text(folder / "cpu.cfs_period_us")
-            if quota.isdigit() and period.isdigit():
-                cpus.append(int(quota) / int(period))
-            for name in ("memory.max", "memory.limit_in_bytes"):
-                limit = _number(read_text(folder / name))
-                if limit is not None and limit < 2**60:  # version 1 writes "none" as a huge number
-                    memory_bytes.append(limit)
+    for folder in around("cpu", PROC, _SYS):
+        quota, _, period = read_text(folder / "cpu.max").partition(" ")
+        quota = quota or read_text(folder / "cpu.cfs_quota_us")
+        period = period or read_text(folder / "cpu.cfs_period_us")
+        if quota.isdigit() and period.isdigit():
+            cpus.append(int(quota) / int(period))
+    for folder in around("memory", PROC, _SYS):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            limit = _number(read_text(folder / name))
+            if limit is not None and limit < 2**60:  # version 1 writes "none" as a huge number
+                memory_bytes.append(limit)
     return {
         "cgroup_cpus_limit": min(cpus, default=None),
         "cgroup_memory_limit_bytes": min(memory_bytes, default=None),

@@ -40,6 +40,8 @@ class Monitoring:
             try:
                 within(_OPEN_S, "connecting", partial(monitor.open, target))
             except (Unavailable, TimedOut) as reason:
+                if isinstance(reason, Unavailable):
+                    monitor.close()
                 self.notices.append(("monitor-unavailable", f"{name}: {reason}"))
                 continue
             # a monitor of several sources continues without the missing ones, and names them

@@ -4,6 +4,8 @@ Behind a pooler the session belongs to others as well: settings end with the tra
 no statement stays prepared.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -93,15 +95,39 @@ def connect(target: Target) -> Connection:
     return connection
 
 
-def disconnect(connection: psycopg.Connection[Any] | None, target: Target) -> None:
-    """Closes it; never raises."""
-    if connection is None:
-        return
-    target.own_backends.discard(connection.info.backend_pid)
+class OneConnection:
+    """Of a monitor, which is open from `_connect` on."""
+
+    _connection: Connection | None = None
+    _target: Target
+
+    def _connect(self, target: Target) -> Connection:
+        self._target = target
+        self._connection = connect(target)
+        return self._connection
+
+    @property
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise Unavailable("the connection is closed")
+        return self._connection
+
+    def close(self) -> None:
+        """Closes the connection; never raises."""
+        if self._connection is not None:
+            self._target.own_backends.discard(self._connection.info.backend_pid)
+            with suppress(psycopg.Error):
+                self._connection.close()
+        self._connection = None
+
+
+@contextmanager
+def answering() -> Generator[None]:
+    """Raises Unavailable where the server fails."""
     try:
-        connection.close()
-    except psycopg.Error:
-        return
+        yield
+    except psycopg.Error as error:
+        raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
 
 
 def message_of(error: psycopg.Error) -> str:

@@ -14,7 +14,7 @@ import psycopg
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable, described
-from steelyard.monitors.postgres.connection import Connection, connect, disconnect, message_of
+from steelyard.monitors.postgres.connection import Connection, OneConnection, answering, message_of
 
 _METRICS = described(
     """
@@ -180,7 +180,7 @@ _STATEMENTS_STATE = b"""
     from (select 1) as single left join pg_extension e on e.extname = 'pg_stat_statements'"""
 
 
-class PostgresMonitor:
+class PostgresMonitor(OneConnection):
     """One connection, one query per reading; a second, less frequent query for statement entries.
 
     missing: unreadable sources, each with its reason.
@@ -193,8 +193,6 @@ class PostgresMonitor:
     )
 
     def __init__(self) -> None:
-        self._target = Target()
-        self._connection: Connection | None = None
         self._query = b""
         self._entries_query = b""
         self._entries_due_s = 0.0
@@ -202,20 +200,15 @@ class PostgresMonitor:
 
     def open(self, target: Target) -> None:
         """Connects and finds the counters of this server; raises Unavailable."""
-        self._target = target
         self.missing.clear()
         self._entries_due_s = 0.0
-        self._connection = connection = connect(target)
+        connection = self._connect(target)
         version = connection.info.server_version // 10_000
-        try:
+        with answering():
             counters, entries = self._statements(connection)
             self._query = self._joined(connection, [*_PARTS, *counters], version)
             self._entries_query = self._joined(connection, entries, version)
-        except psycopg.Error as error:
-            self.close()
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         if not self._query:
-            self.close()
             raise Unavailable("; ".join(self.missing) + " (grant pg_monitor to the monitors' user)")
 
     def read(self) -> Iterable[Sample]:
@@ -229,21 +222,13 @@ class PostgresMonitor:
             self._entries_due_s = began_s + period_s
         return samples
 
-    def close(self) -> None:
-        """Closes the connection."""
-        disconnect(self._connection, self._target)
-        self._connection = None
-
     def _run(self, query: bytes) -> list[Sample]:
-        if self._connection is None:
-            raise Unavailable("the connection is closed")
-        try:
-            cursor = self._connection.read(query)
-            row: Sequence[Any] | None = cursor.fetchone()
-        except psycopg.errors.QueryCanceled:
-            return []  # too slow this time; the next reading may be in time
-        except psycopg.Error as error:
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
+        with answering():
+            try:
+                cursor = self._open.read(query)
+                row: Sequence[Any] | None = cursor.fetchone()
+            except psycopg.errors.QueryCanceled:
+                return []  # too slow this time; the next reading may be in time
         own = len(self._target.own_backends)
         samples: list[Sample] = []
         for column, value in zip(cursor.description or (), row or (), strict=False):

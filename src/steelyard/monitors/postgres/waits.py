@@ -7,13 +7,7 @@ import psycopg
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable
-from steelyard.monitors.postgres.connection import (
-    APPLICATION_NAME,
-    Connection,
-    connect,
-    disconnect,
-    message_of,
-)
+from steelyard.monitors.postgres.connection import APPLICATION_NAME, OneConnection, answering
 
 RUNNING = "CPU:running"  # no wait event: on the CPU, waiting for it, or in a spin loop
 
@@ -53,7 +47,7 @@ _METRICS = (
 )
 
 
-class PostgresWaitsMonitor:
+class PostgresWaitsMonitor(OneConnection):
     """Counts, for each wait event, in how many samples an active session was in it.
 
     Time waited is samples x the interval between readings; shares need no interval.
@@ -68,26 +62,19 @@ class PostgresWaitsMonitor:
     )
 
     def __init__(self) -> None:
-        self._target = Target()
-        self._connection: Connection | None = None
         self._samples: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
         self._readings = 0
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable when other users' sessions are hidden."""
-        self._target = target
         self._samples.clear()
         self._held.clear()
         self._readings = 0
-        self._connection = connection = connect(target)
-        try:
+        connection = self._connect(target)
+        with answering():
             allowed, tracked = connection.read(_ALLOWED).fetchone() or (False, False)
-        except psycopg.Error as error:
-            self.close()
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
         if not allowed or not tracked:
-            self.close()
             raise Unavailable(
                 "track_activities is off (turn it on)"
                 if allowed
@@ -97,17 +84,15 @@ class PostgresWaitsMonitor:
 
     def read(self) -> Iterable[Sample]:
         """Totals since open; none when the server did not answer in time; raises Unavailable."""
-        if self._connection is None:
-            raise Unavailable("the connection is closed")
-        try:
-            rows = self._connection.read(_QUERY).fetchall()
-            locked = sum(count for kind, _, count in rows if kind == "Lock")
-            if self._readings % _READINGS == 0 and 2 * locked > sum(count for *_, count in rows):
-                self._held.update(dict(self._connection.read(_HOLDERS).fetchall()))
-        except psycopg.errors.QueryCanceled:
-            return []
-        except psycopg.Error as error:
-            raise Unavailable(f"the server stopped answering: {message_of(error)}") from error
+        connection = self._open
+        with answering():
+            try:
+                rows = connection.read(_QUERY).fetchall()
+                locked = sum(count for kind, _, count in rows if kind == "Lock")
+                if self._readings % _READINGS == 0 and 2 * locked > sum(count for *_, count in rows):
+                    self._held.update(dict(connection.read(_HOLDERS).fetchall()))
+            except psycopg.errors.QueryCanceled:
+                return []
         self._readings += 1
         for kind, event, count in rows:
             self._samples[f"{kind}:{event}" if event else RUNNING] += count
@@ -116,8 +101,3 @@ class PostgresWaitsMonitor:
         samples.append(Sample("sessions", "active_samples_total", self._samples.total()))
         samples.append(Sample("sessions", "readings_total", self._readings))
         return samples
-
-    def close(self) -> None:
-        """Closes the connection."""
-        disconnect(self._connection, self._target)
-        self._connection = None

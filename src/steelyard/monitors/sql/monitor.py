@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pymysql
 
+from steelyard.host.mariadb_login import error_text
 from steelyard.monitors import (
     LIMIT_S,
     ROWS_MAX,
@@ -37,28 +38,23 @@ def _session_of(target: Target) -> Session:
     raise Unavailable("the subject has no address for SQL")
 
 
-class _Postgres:
+class _Postgres(postgres.OneConnection):
     def __init__(self, target: Target) -> None:
-        self._target = target
         # with a time limit of LIMIT_S
-        self._connection = postgres.connect(target)
-        self._connection.leave_statements_alone()
+        self._connect(target).leave_statements_alone()
 
     def query(self, sql: str) -> Rows:
         try:
-            cursor = self._connection.read(sql.encode(), given=True)
+            cursor = self._open.read(sql.encode(), given=True)
             if cursor.description is None:
                 raise QueryFailed("it returns no rows: write a select")
             names = [column.name for column in cursor.description]
             return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
         except psycopg.Error as error:
             text = postgres.message_of(error)
-            if self._connection.broken or self._connection.closed:
+            if self._open.broken or self._open.closed:
                 raise Unavailable(f"the server stopped answering: {text}") from error
             raise QueryFailed(text) from error
-
-    def close(self) -> None:
-        postgres.disconnect(self._connection, self._target)
 
 
 class _MariaDB:
@@ -66,7 +62,7 @@ class _MariaDB:
         try:
             self._connection = mariadb.connect(target.dsn)
         except pymysql.MySQLError as error:
-            raise Unavailable(f"cannot connect: {mariadb.message_of(error)}") from error
+            raise Unavailable(f"cannot connect: {error_text(error)}") from error
 
     def query(self, sql: str) -> Rows:
         try:
@@ -77,7 +73,7 @@ class _MariaDB:
                 names = [str(column[0]) for column in cursor.description]
                 return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
         except pymysql.MySQLError as error:
-            text = mariadb.message_of(error)
+            text = error_text(error)
             if not self._connection.open:
                 raise Unavailable(f"the server stopped answering: {text}") from error
             raise QueryFailed(text) from error

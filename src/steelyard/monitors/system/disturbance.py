@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from steelyard.declared_metrics import Declaration, DeclaredMetric
+from steelyard.host.cpus.control_group import around
 from steelyard.host.processes.process_mark import labs_of
 from steelyard.monitors import Sample, Target, Unavailable
 from steelyard.monitors.system.procfs import ProcFile, parents_in, parse_stat, reason, shared_budget, tasks_of
@@ -88,7 +89,8 @@ class DisturbanceMonitor:
     def open(self, target: Target) -> None:
         """Remembers what every process has used so far; raises Unavailable."""
         self._own = frozenset(target.pids.values())
-        self._groups = _groups(self._proc, self._sys)
+        groups = around("cpu", self._proc, self._sys)
+        self._groups = [folder for folder in groups if (folder / "cpu.stat").exists()]
         try:
             self._update()
         except OSError as error:
@@ -176,18 +178,3 @@ def _throttled_ns(folder: Path) -> int | None:
             if name in fields:
                 return int(fields[name]) * unit_ns
     return None
-
-
-def _groups(proc: Path, sys: Path) -> list[Path]:
-    """Folders of the lab's control group that limits the CPU, and of those around it, its own first."""
-    with suppress(OSError):
-        for line in (proc / "self" / "cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers and "cpu" not in controllers.split(","):
-                continue
-            for name in ("", "unified") if not controllers else (controllers, "cpu"):
-                top = sys / "fs/cgroup" / name
-                own = top / path.lstrip("/")
-                if (own / "cpu.stat").exists():
-                    return [own, *(folder for folder in own.parents if folder.is_relative_to(top))]
-    return []

@@ -114,7 +114,6 @@ class ProcessMonitor:
             )
         self._adopt_roots()
         if not self._processes:
-            self.close()
             raise Unavailable(
                 "; ".join(self._missing.values())
                 or "the target has no process: the processes of a server at an address are not visible; "

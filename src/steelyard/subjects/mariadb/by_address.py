@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import pymysql
 
 from steelyard.errors import InputError
-from steelyard.host.mariadb_login import Address, log_in, parse, remedy
+from steelyard.host.mariadb_login import Address, error_text, log_in, parse, remedy
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
@@ -16,7 +16,6 @@ from steelyard.subjects.mariadb.session import (
     INSPECT,
     LEFT_SQL,
     continuity,
-    error_text,
     number,
     read_back_session,
     session_statements,

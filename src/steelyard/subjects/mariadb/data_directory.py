@@ -13,8 +13,8 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from steelyard.errors import InputError, brief
+from steelyard.host.mariadb_login import error_text
 from steelyard.study.study import Option, Study
-from steelyard.subjects.mariadb.session import error_text
 from steelyard.subjects.servers import templates
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import Listening

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pymysql
 from pymysql.constants import CLIENT
 
+from steelyard.host.mariadb_login import error_text
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
@@ -120,7 +121,7 @@ class MariaDB(SharedSubject):
             facts, escapes = within(_SQL_S, "reading the settings back", read_back)
             interruption = session.continuity(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
-            raise SubjectFailed(f"option {option.label}: {session.error_text(error)}") from error
+            raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
@@ -170,7 +171,7 @@ class MariaDB(SharedSubject):
 
     def _filled(self, server: Path, draft: Path, data: Path, load: Callable[[], None]) -> None:
         self._launch(server, draft, {**_DEFAULTS, **_DURABILITY_OFF, "innodb_fast_shutdown": 0})
-        self._server.filled(draft, data, load, (pymysql.MySQLError, OSError), session.error_text)
+        self._server.filled(draft, data, load, (pymysql.MySQLError, OSError), error_text)
 
     def _alter(self, data: Path, option: Option) -> None:
         with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:

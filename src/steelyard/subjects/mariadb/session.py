@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pymysql
 
+from steelyard.host.mariadb_login import error_text
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.setting_names import folded, is_plain, options_of
@@ -110,13 +111,6 @@ def _refused(connection: _Connection, statement: str) -> str:
             return "; ".join(text for _, code, text in cursor.fetchall() if int(code) == _TRUNCATED)
     except pymysql.MySQLError as error:
         return error_text(error)
-
-
-def error_text(error: Exception) -> str:
-    """The server's message with its number, which pymysql gives as arguments; others as they are."""
-    if not isinstance(error, pymysql.MySQLError):
-        return str(error)
-    return " ".join(str(part) for part in error.args)
 
 
 def _literal(value: Setting) -> str:

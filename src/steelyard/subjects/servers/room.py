@@ -5,9 +5,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from steelyard import quantities as fmt
+from steelyard.host.cpus.control_group import around
 from steelyard.study.key_types import Settings
 from steelyard.workloads import Work
 
@@ -24,29 +25,25 @@ class Room:
         return f"{memory} of memory and {disk} of disk"
 
 
-def free_room(folder: Path, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> Room:
+def free_room(folder: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Room:
     """Memory that programs can take without swapping, within the control groups, and disk of the folder."""
     available = re.search(r"^MemAvailable:\s+(\d+) kB", (proc / "meminfo").read_text(), re.MULTILINE)
     memory = [int(available[1]) * 1024] if available else []
-    return Room(min((*memory, *_left(proc, groups)), default=0), shutil.disk_usage(folder).free)
+    return Room(min((*memory, *_left(proc, sys)), default=0), shutil.disk_usage(folder).free)
 
 
-def _left(proc: Path, groups: Path) -> Iterator[int]:
+# of version 2 of control groups, and of version 1
+_MEMORY = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+
+
+def _left(proc: Path, sys: Path) -> Iterator[int]:
     """What each control group of this process leaves of its limit, the page cache not counted."""
-    for line in (proc / "self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        version_2 = not controllers
-        if not version_2 and "memory" not in controllers.split(","):
-            continue
-        base = groups if version_2 else groups / "memory"
-        limit, usage, cache = (
-            ("memory.max", "memory.current", "inactive_file")
-            if version_2
-            else ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        )
-        own = PurePosixPath(path.lstrip("/"))
-        for folder in (base / part for part in (own, *own.parents)):
-            # version 2 writes `max` for none, and the root has no files; a container sees another path
+    for folder in around("memory", proc, sys):
+        for limit, usage, cache in _MEMORY:
+            # version 2 writes `max` for none, and the root has no files
             with suppress(OSError, ValueError):
                 free = int((folder / limit).read_text()) - int((folder / usage).read_text())
                 found = re.search(rf"^{cache} (\d+)$", (folder / "memory.stat").read_text(), re.MULTILINE)
