@@ -163,12 +163,13 @@ def _values(entry: Entry) -> tuple[Any, ...]:
     if not all(one.kind == "number" or one.text.startswith("'") for one in literals):
         return ()
     return tuple(
-        one.text[1:-1].replace("''", "'") if one.kind == "text" else _number(one.text) for one in literals
+        one.text[1:-1].replace("''", "'")
+        if one.kind == "text"
+        else int(one.text)
+        if one.text.isdigit()
+        else one.text
+        for one in literals
     )
-
-
-def _number(text: str) -> int | float | str:
-    return int(text) if text.isdigit() else text
 
 
 def _given(file: Path) -> Values:

@@ -113,13 +113,11 @@ def replay(workload: ReplayWorkload) -> Work:
     return Work(
         # what was captured keeps to no rules for texts of a study
         {one.name: Statement.model_construct(sql=one.sql) for one in header.classes},
-        captured={one.name: _takes(one) for one in header.classes},
+        captured={
+            one.name: one.model_dump(include={"takes", "count"} if "values" in one.takes else {"takes"})
+            for one in header.classes
+        },
         **own_data(workload),
         read_only=header.read_only,
         remarks=(*left_out, *notes),
     )
-
-
-def _takes(one: CapturedClass) -> dict[str, str | int]:
-    count = {"count": one.count} if one.takes in ("values", "text-values") else {}
-    return {"takes": one.takes, **count}

@@ -151,18 +151,15 @@ def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
         tops = [pid for pid in pids if _parent(pid) not in pids]
         _send(tops, how)
         _send(pids, signal.SIGCONT)
-        _await_end(mark, time.monotonic() + _GRACE_S)
+        deadline = time.monotonic() + _GRACE_S
+        while marked(mark) and time.monotonic() < deadline:
+            time.sleep(0.02)
     deadline = time.monotonic() + _KILL_S
     while (pids := marked(mark, halt=True)) and time.monotonic() < deadline:
         memory |= shared_memory(pids)
         _send(pids, signal.SIGKILL)
         time.sleep(0.005)
     free(memory)
-
-
-def _await_end(mark: Mark, deadline: float) -> None:
-    while marked(mark) and time.monotonic() < deadline:
-        time.sleep(0.02)
 
 
 def _send(pids: Iterable[int], number: signal.Signals) -> None:
@@ -197,9 +194,9 @@ def _parent(pid: int) -> int:
     return 0
 
 
-def _stat(pid: int) -> list[str]:
+def _stat(pid: int, proc: Path = Path("/proc")) -> list[str]:
     """Fields from the third on: state, parent, ..."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
 def shared_memory(pids: Iterable[int]) -> Memory:
@@ -275,6 +272,5 @@ def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> list[int]:
     for pid in pids:
         with suppress(OSError, IndexError, ValueError):
             if (proc / str(pid) / "cmdline").read_bytes().split(b"\0")[1:3] == [b"-m", _GUARD]:
-                stat = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
-                found.append(int(stat[1]))
+                found.append(int(_stat(pid, proc)[1]))
     return found

@@ -166,7 +166,7 @@ def _plan(option: Option) -> dict[str, Any]:
     workload = option.workload
     assert isinstance(workload, ThreadsWorkload)
     settings = {key: _read(key, value) for key, value in _settings(option).items()}
-    own = (_group(name, group) for name, group in workload.model_dump(exclude_none=True)["groups"].items())
+    groups = workload.model_dump(exclude_none=True)["groups"]
     return {
         "machine": {key: settings[key] for key in _MACHINE if key in settings},
         "sets": {k.removeprefix(_SET): cpus for k, cpus in settings.items() if k.startswith(_SET)},
@@ -176,14 +176,10 @@ def _plan(option: Option) -> dict[str, Any]:
             if key in settings
         },
         **{key: settings[key] for key in _CLOCK if key in settings},
-        "groups": list(own),
+        "groups": [{"name": name, "count": 1, **keys} for name, keys in groups.items()],
         "scaled": workload.scaled,
         "trace": {"threads": settings.get("trace_threads", []), "window_s": settings.get("trace_s", 2)},
     }
-
-
-def _group(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "count": 1, **keys}
 
 
 def _trial(option: Option, clients: int) -> dict[str, Any]:

@@ -104,10 +104,7 @@ class Pooler:
             "[databases]",
             f"* = host={self._sockets} port={server.port} user={server.user}",
             "[pgbouncer]",
-            *(
-                f"{name} = {int(value) if isinstance(value, bool) else value}"
-                for name, value in fixed.items()
-            ),
+            *(f"{name} = {_written(value)}" for name, value in fixed.items()),
         ]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         # independent of the caller's umask: only the server's user can enter the folder

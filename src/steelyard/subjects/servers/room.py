@@ -137,14 +137,11 @@ def _data_bytes(work: Work) -> int:
         with work.data.open("rb") as data:
             rows += _generated_rows(data.read(_SCRIPT_CHARACTERS_MAX).decode(errors="replace"))
         file = work.data.stat().st_size * _GROWTH_OF_DATA_FILE
-    folder = _folder_bytes(work.directory) if work.directory is not None else 0
+    places = work.directory.rglob("*") if work.directory is not None else ()
+    folder = sum(path.stat().st_size for path in places if path.is_file())
     files = sum(table.loaded_bytes for table in work.files)
     return rows * _ROW_BYTES + files + file + folder
 
 
 def _generated_rows(script: str) -> int:
     return sum(int(found[1] or found[2]) for found in _GENERATED.finditer(_COMMENT.sub(" ", script)))
-
-
-def _folder_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

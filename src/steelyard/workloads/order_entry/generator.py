@@ -36,13 +36,11 @@ def lines(table: str, warehouses: int, last_name_constant: int) -> Lines:
         "warehouse": _warehouse,
         "district": _district,
         "stock": _stock,
-        **{name: partial(_all_districts, make) for name, make in own.items()},
     }
-    return chain.from_iterable(map(by_warehouse[table], range(1, warehouses + 1)))
-
-
-def _all_districts(make: Callable[[int, int], Lines], w: int) -> Lines:
-    return chain.from_iterable(make(w, d) for d in range(1, DISTRICTS + 1))
+    every = range(1, warehouses + 1)
+    if make := by_warehouse.get(table):
+        return chain.from_iterable(map(make, every))
+    return chain.from_iterable(own[table](w, d) for w in every for d in range(1, DISTRICTS + 1))
 
 
 def _chance(name: str, rows: int, *of: int) -> Chance:
