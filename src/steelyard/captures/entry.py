@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -129,9 +129,8 @@ class Store:
         """Makes its table. Raises sqlite3.OperationalError, as the other methods do."""
         self._database.executescript(
             "pragma journal_mode = off; pragma synchronous = off;"
-            "create table entry (number integer primary key, session text, begin_us integer,"
-            " took_us integer, sql text, how text, bound text, flaw text, base text, place text,"
-            " line integer, xact text);"
+            "create table entry (number integer primary key, session text, line integer, begin_us integer,"
+            " took_us integer, flaw text, base text, whole text);"
             "create unique index once on entry (session, line, begin_us)"
         )
 
@@ -139,7 +138,7 @@ class Store:
         """Appends entries; how many are new, and how many repeat session, line and time of one."""
         before, number = self._database.total_changes, self._number
         self._database.executemany(
-            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
+            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
         )
         self._database.commit()
         new = self._database.total_changes - before
@@ -148,18 +147,12 @@ class Store:
     def _rows(self, entries: Iterable[Entry]) -> Iterator[tuple[object, ...]]:
         for entry in entries:
             self._number += 1
-            # a longer text is left out
-            texts = {
-                "session": entry.session,
-                "sql": entry.sql[: LONGEST_CHARACTERS + 1],
-                "values": entry.values,
-                "database": entry.database,
-            }
             # bytes that are not UTF-8 stand in a text as they were read, which SQLite refuses
-            yield (
-                self._number,
-                *(vars(entry) | {name: json.dumps(text) for name, text in texts.items()}).values(),
-            )
+            session, database = json.dumps(entry.session), json.dumps(entry.database)
+            # a longer text is left out
+            whole = json.dumps(vars(entry) | {"sql": entry.sql[: LONGEST_CHARACTERS + 1]})
+            at = entry.line, entry.begin_us, entry.took_us
+            yield self._number, session, *at, entry.flaw, database, whole
 
     def clear(self, flaw: str) -> None:
         """Makes entries whole that have this flaw."""
@@ -185,15 +178,11 @@ class Store:
     def entries(self, session: str) -> Iterator[Entry]:
         """Those of one session, in the order in which they were added."""
         rows = self._database.execute(
-            "select begin_us, took_us, sql, how, bound, flaw, place, xact from entry where session = ?"
-            " order by number",
-            (session,),
+            "select whole, flaw from entry where session = ? order by number", (session,)
         )
-        for begin_us, took_us, sql, how, bound, flaw, place, xact in rows:
-            values, text = tuple(json.loads(bound)), json.loads(sql)
-            yield Entry(
-                json.loads(session), begin_us, took_us, text, how, values, flaw, place=place, xact=xact
-            )
+        for whole, flaw in rows:
+            found = json.loads(whole)
+            yield replace(Entry(**found), values=tuple(found["values"]), flaw=flaw)
 
     def close(self) -> None:
         """Closes the file."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import psycopg
 
-from steelyard.declared_metrics import Declaration, DeclaredMetric
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.declared_metrics import Declaration
+from steelyard.monitors import Sample, Target, Unavailable, described
 from steelyard.monitors.postgres.connection import APPLICATION_NAME, OneConnection, answering
 
 RUNNING = "CPU:running"  # no wait event: on the CPU, waiting for it, or in a spin loop
@@ -35,16 +35,12 @@ _ALLOWED = b"""
     from pg_roles where rolname = 'pg_read_all_stats'"""
 
 
-_METRICS = (
-    DeclaredMetric(
-        "samples_total", "*:*", "Samples in which a session was in this wait event, by TYPE:EVENT"
-    ),
-    DeclaredMetric(
-        "held_total", "process *", "Samples in which a session waited for a lock of this one, once per second"
-    ),
-    DeclaredMetric("active_samples_total", "sessions", "Samples of active sessions, waiting or not"),
-    DeclaredMetric("readings_total", "sessions", "Readings of the activity view"),
-)
+_METRICS = described("""
+*:* samples_total | Samples in which a session was in this wait event, by TYPE:EVENT
+process * held_total | Samples in which a session waited for a lock of this one, once per second
+sessions active_samples_total | Samples of active sessions, waiting or not
+sessions readings_total | Readings of the activity view
+""")
 
 
 class PostgresWaitsMonitor(OneConnection):
@@ -55,7 +51,7 @@ class PostgresWaitsMonitor(OneConnection):
 
     # waits are short: they are sampled, not counted, and need more readings than a counter
     declares = Declaration(
-        _METRICS,
+        (*_METRICS.values(),),
         default_hz=10.0,
         text="If sleeps for latches are recorded individually ([how](../howto/kernel-probes.md)), those are"
         " compared instead of the sampled type `LWLock`.",

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from steelyard.declared_metrics import Declaration, DeclaredMetric
+from steelyard.declared_metrics import Declaration
 from steelyard.host.cpus.control_group import around
 from steelyard.host.processes.process_mark import labs_of
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 from steelyard.monitors.system.procfs import ProcFile, parents_in, parse_stat, reason, shared_budget, tasks_of
 from steelyard.monitors.system.task import Thread
 
@@ -21,19 +21,14 @@ _KERNEL = "kernel-threads"
 _NAMES_MAX = 5
 _INTERPRETERS = ("python", "steelyard")
 
-_METRICS = (
-    DeclaredMetric("cpu_ns_total", "other:*", "CPU time of other processes of this name; the largest five"),
-    DeclaredMetric("cpu_ns_total", _KERNEL, "CPU time of the kernel's threads"),
-    DeclaredMetric("studies", "others", "Other studies that run on this machine"),
-    DeclaredMetric(
-        "throttled_ns_total",
-        "control-group",
-        "Time in which the CPU limit of a control group around the lab held its processes back",
-    ),
-    DeclaredMetric(
-        "some_ns_total", "control-group", "Pressure: time in which a process of the lab's group had no CPU"
-    ),
-)
+_METRICS = described(f"""
+other:* cpu_ns_total | CPU time of other processes of this name; the largest five
+{_KERNEL} cpu_ns_total | CPU time of the kernel's threads
+others studies | Other studies that run on this machine
+control-group throttled_ns_total | \
+Time in which the CPU limit of a control group around the lab held its processes back
+control-group some_ns_total | Pressure: time in which a process of the lab's group had no CPU
+""")
 
 
 class _Process:
@@ -72,7 +67,9 @@ class DisturbanceMonitor:
     """
 
     declares = Declaration(
-        _METRICS, default_hz=0.2, text="It reads at the edges of phases too. See [disturbed](study.md#plan)."
+        (*_METRICS.values(),),
+        default_hz=0.2,
+        text="It reads at the edges of phases too. See [disturbed](study.md#plan).",
     )
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:

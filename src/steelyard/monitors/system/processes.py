@@ -5,65 +5,56 @@ from functools import partial
 from pathlib import Path
 
 from steelyard.declared_metrics import SERVER_CPU_COST, Cost, Declaration, DeclaredMetric
-from steelyard.monitors import Sample, Target, Unavailable
+from steelyard.monitors import Sample, Target, Unavailable, described
 from steelyard.monitors.system.procfs import Budget, parents_in, reason, shared_budget, tasks_of
 from steelyard.monitors.system.task import USAGE, Process, Role, added
 
 OWN_ROLE = "monitors"  # whose connections Target.own_backends serve
 
 
-def _metric(name: str, meaning: str, *costs: Cost) -> DeclaredMetric:
-    return DeclaredMetric(name, "*", meaning, costs)
-
-
 _server = partial(Cost, entity=SERVER_CPU_COST.entity, also=SERVER_CPU_COST.also)
 _METRICS = (
-    _metric(
+    DeclaredMetric(
         "cpu_ns_total",
+        "*",
         "CPU time, exact, from schedstat",
-        SERVER_CPU_COST,
-        Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
-        # an option without pooler costs nothing
-        Cost(
-            "pooler_cpu_us_per_txn", "pooler's part of the server CPU", "CPU", "pooler", zero_if_absent=True
+        (
+            SERVER_CPU_COST,
+            Cost("engine_cpu_us_per_txn", "load engine CPU", "CPU", "engine", better="neither"),
+            # an option without pooler costs nothing
+            Cost(
+                "pooler_cpu_us_per_txn",
+                "pooler's part of the server CPU",
+                "CPU",
+                "pooler",
+                zero_if_absent=True,
+            ),
         ),
     ),
-    _metric(
-        "user_cpu_ns_total",
-        "CPU time in user mode; ticks, scaled so that both modes add up to the exact sum",
-        _server("server_user_us_per_txn", "server CPU in user mode", "mode of server CPU"),
-    ),
-    _metric(
-        "system_cpu_ns_total",
-        "CPU time in system mode, scaled as well",
-        _server("server_system_us_per_txn", "server CPU in system mode", "mode of server CPU"),
-    ),
-    _metric(
-        "runqueue_wait_ns_total",
-        "Time ready to run without a CPU",
-        _server("server_runqueue_wait_us_per_txn", "run-queue wait of the server", "run-queue wait"),
-    ),
-    _metric("slices_total", "Time slices on a CPU"),
-    _metric(
-        "voluntary_switches_total",
-        "Switches away from threads that had to wait",
-        _server("server_switches_voluntary_per_txn", "voluntary switches of the server", "switches"),
-    ),
-    _metric(
-        "involuntary_switches_total",
-        "Switches away from threads that could have continued",
-        _server("server_switches_involuntary_per_txn", "involuntary switches of the server", "switches"),
-    ),
-    _metric(
-        "read_bytes_total",
-        "Bytes that storage read for the processes",
-        _server("read_bytes_per_txn", "bytes read from storage", "storage"),
-    ),
-    _metric(
-        "written_bytes_total",
-        "Bytes written directly, and of pages made dirty, which may never reach storage",
-        _server("written_bytes_per_txn", "bytes written to storage", "storage"),
-    ),
+    *described(
+        """
+user = * user_cpu_ns_total | CPU time in user mode; ticks, scaled so that both modes add up to the exact sum
+system = * system_cpu_ns_total | CPU time in system mode, scaled as well
+wait = * runqueue_wait_ns_total | Time ready to run without a CPU
+* slices_total | Time slices on a CPU
+voluntary = * voluntary_switches_total | Switches away from threads that had to wait
+involuntary = * involuntary_switches_total | Switches away from threads that could have continued
+read = * read_bytes_total | Bytes that storage read for the processes
+written = * written_bytes_total | \
+Bytes written directly, and of pages made dirty, which may never reach storage
+""",
+        user=_server("server_user_us_per_txn", "server CPU in user mode", "mode of server CPU"),
+        system=_server("server_system_us_per_txn", "server CPU in system mode", "mode of server CPU"),
+        wait=_server("server_runqueue_wait_us_per_txn", "run-queue wait of the server", "run-queue wait"),
+        voluntary=_server(
+            "server_switches_voluntary_per_txn", "voluntary switches of the server", "switches"
+        ),
+        involuntary=_server(
+            "server_switches_involuntary_per_txn", "involuntary switches of the server", "switches"
+        ),
+        read=_server("read_bytes_per_txn", "bytes read from storage", "storage"),
+        written=_server("written_bytes_per_txn", "bytes written to storage", "storage"),
+    ).values(),
     DeclaredMetric("memory_private_bytes", "*", "Anonymous memory", (), "server", "memory", fills=True),
     DeclaredMetric("memory_shared_bytes", "*", "Shared memory: the largest amount that one process touched"),
     DeclaredMetric(
