@@ -141,17 +141,15 @@ def _settlement() -> Steps:
 
 def market_feed(scale: Scale, clients: int) -> Kind:
     """One per 20 entries: each updates a price, and executes the limits that it meets."""
-    entries = [step for n in range(1, _HALF + 1) for step in _entry(n)]
-    others = [step for n in range(1, _HALF + 1) for step in _other_entry(n, scale)]
+    numbers = range(1, _HALF + 1)
+    names = ("s", "price", "quantity")
+    entries = [step for n in numbers for step in (*(put(name, f":{name}{n}") for name in names), *_ticked())]
+    others = [step for n in numbers for step in _other_entry(n, scale)]
     takes = (
         {"queue": _TICKER_QUEUE, "into": ["s", "price", "quantity"], "count": _HALF, "least": _HALF},
         {"queue": trade_order.TRIGGER_QUEUE, "into": ["met_s", "met_price"], "count": _HALF, "least": 0},
     )
     return Kind(_FEED, Scripted(0, (*entries, *others), takes=takes, clients=clients))
-
-
-def _entry(n: int) -> Steps:
-    return [*(put(name, f":{name}{n}") for name in ("s", "price", "quantity")), *_ticked()]
 
 
 def _other_entry(n: int, scale: Scale) -> Steps:

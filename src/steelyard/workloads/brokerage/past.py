@@ -32,10 +32,6 @@ FIRST_DAY = _OPENED.date()
 Positions = dict[tuple[int, int], deque[tuple[int, int, int]]]
 
 
-def _columns() -> tuple[array[int], ...]:
-    return tuple(array("q") for _ in range(4))
-
-
 @dataclass
 class Holdings:
     """open: by account and security, trade, quantity and price (cents) of each holding, the oldest first.
@@ -44,7 +40,7 @@ class Holdings:
     """
 
     open: Positions = field(default_factory=Positions)
-    history: tuple[array[int], ...] = field(default_factory=_columns)
+    history: tuple[array[int], ...] = field(default_factory=lambda: tuple(array("q") for _ in range(4)))
     gains: array[int] = field(default_factory=lambda: array("q"))
 
     def trade(self, orders: Orders, first: int) -> None:
@@ -135,7 +131,6 @@ class Past:
 
     days: tuple[tuple[Orders, Integers], ...]
     holdings: Holdings
-    customers: int
 
     def trades(self) -> Iterator[Trade]:
         """In the order of their completion."""
@@ -176,7 +171,7 @@ def past_of(scale: Scale) -> Past:
         holdings.trade(orders, first)
         first += len(orders.account)
         days.append((orders, _commissions(orders)))
-    return Past(tuple(days), holdings, scale.customers)
+    return Past(tuple(days), holdings)
 
 
 def _commissions(orders: Orders) -> Integers:

@@ -113,6 +113,11 @@ def new_order_statements(workload: OrderEntryWorkload) -> Mapping[str, str]:
 def new_order(workload: OrderEntryWorkload) -> Steps:
     """Its steps. All of the order is drawn first, and is the same for both ways to read."""
     lists = workload.reads == "list"
+    read_all = [
+        execute("items", rows="found"),
+        when(":found < :lines", [{"do": "rollback"}]),
+        execute("stocks"),
+    ]
     return [
         *place(workload),
         *_order(workload),
@@ -122,7 +127,7 @@ def new_order(workload: OrderEntryWorkload) -> Steps:
         execute("next order"),
         execute("insert order"),
         execute("insert new order"),
-        *(_read_all() if lists else []),
+        *(read_all if lists else []),
         *(when(f"{n} <= :lines", _line(n, lists)) for n in _LINES),
         COMMIT,
     ]
@@ -147,25 +152,14 @@ def _order(workload: OrderEntryWorkload) -> Steps:
         ]
     remote = " or ".join(f"{n} <= :lines and :supply{n} <> :w" for n in _LINES)
     all_local = put("all_local", f"case when {remote} then 0 else 1 end")
-    return [*steps, all_local, *_unused_item(), *_beyond_the_last()]
-
-
-def _unused_item() -> Steps:
-    """The last line of a hundredth of the orders names an item that does not exist."""
+    # the last line of a hundredth of the orders names an item that does not exist
     last = [when(f"{n} = :lines", [put(f"item{n}", _UNUSED_ITEM)]) for n in _LINES[LINES_MIN - 1 :]]
-    return [when(":unused", last)]
-
-
-def _beyond_the_last() -> Steps:
-    """Lists are as long as the longest order: what is beyond its last line repeats the first."""
-    return [
+    # lists are as long as the longest order: what is beyond its last line repeats the first
+    beyond = (
         when(f"{n} > :lines", [put(f"item{n}", ":item1"), put(f"supply{n}", ":supply1")])
         for n in _LINES[LINES_MIN:]
-    ]
-
-
-def _read_all() -> Steps:
-    return [execute("items", rows="found"), when(":found < :lines", [{"do": "rollback"}]), execute("stocks")]
+    )
+    return [*steps, all_local, when(":unused", last), *beyond]
 
 
 def _line(n: int, lists: bool) -> Steps:
