@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from pydantic import TypeAdapter
 
 from steelyard.bundle.evidence import (
     Columns,
@@ -25,7 +26,7 @@ from steelyard.bundle.storage.head import read_head
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
-from steelyard.declared_metrics import Declared, parsed
+from steelyard.declared_metrics import Declared
 from steelyard.errors import InputError, typed
 from steelyard.study.files import StudyFiles
 from steelyard.study.load_study import plan_study
@@ -78,7 +79,7 @@ class Bundle:
     @cached_property
     def declared(self) -> Declared:
         """The metrics that the monitors declared when the bundle was written."""
-        return parsed(self.environment["metrics"])
+        return TypeAdapter(Declared).validate_python(self.environment["metrics"])
 
     def setting(self, option: str, name: str) -> str | None:
         """A setting of an option's server; None where its version has none of this name, or it is unknown."""

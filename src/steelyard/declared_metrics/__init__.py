@@ -126,25 +126,9 @@ def as_json(metrics: Iterable[DeclaredMetric]) -> list[dict[str, Any]]:
     return [{**_given(metric), "kind": metric.kind, "unit": metric.unit} for metric in metrics]
 
 
-def parsed(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> Declared:
-    """The inverse of as_json, by monitor."""
-    return {monitor: tuple(map(_parsed, metrics)) for monitor, metrics in found.items()}
-
-
 def _given(noun: Cost | DeclaredMetric) -> dict[str, Any]:
     values = {field.name: getattr(noun, field.name) for field in fields(noun)}
     given = {name: value for name, value in values.items() if value not in ("", False, ())}
     if isinstance(noun, DeclaredMetric) and noun.costs:
         given["costs"] = [asdict(cost) for cost in noun.costs]
     return given
-
-
-def _parsed(row: Mapping[str, Any]) -> DeclaredMetric:
-    given = _known(DeclaredMetric, row)
-    given["costs"] = tuple(Cost(**_known(Cost, cost)) for cost in row.get("costs", ()))
-    return DeclaredMetric(**given)
-
-
-def _known(noun: type[Cost | DeclaredMetric], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the names that another version gives."""
-    return {field.name: row[field.name] for field in fields(noun) if field.name in row}

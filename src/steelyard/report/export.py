@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
@@ -46,15 +46,22 @@ def to_json(presented: Presented) -> str:
 def judgement_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of what `judgement_json` gives."""
     from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Nullable(GenerateJsonSchema):
+        def float_schema(self, schema: Any) -> dict[str, Any]:
+            # JSON has no infinity, and an interval may have no end
+            return {**super().float_schema(schema), "type": ["number", "null"]}
 
     refs, shared = TypeAdapter.json_schemas(
         [
             ("judgement", "serialization", TypeAdapter(Judgement)),
             ("about", "serialization", TypeAdapter(About)),
-        ]
+        ],
+        schema_generator=Nullable,
     )
     properties = {name: schema for (name, _), schema in refs.items()}
-    schema: dict[str, Any] = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA,
         "title": "A judgement of Steelyard",
@@ -67,20 +74,6 @@ def judgement_schema() -> dict[str, Any]:
         },
         "$defs": shared.get("$defs", {}),
     }
-    return cast("dict[str, Any]", _nullable(schema))
-
-
-def _nullable(schema: Any) -> Any:
-    """Numbers may be null: JSON has no infinity, and an interval may have no end."""
-    if isinstance(schema, list):
-        return [_nullable(part) for part in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    known = cast("dict[str, Any]", schema)
-    out = {key: _nullable(value) for key, value in known.items()}
-    if out.get("type") == "number":
-        out["type"] = ["number", "null"]
-    return out
 
 
 def to_markdown(presented: Presented) -> str:

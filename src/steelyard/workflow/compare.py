@@ -14,10 +14,11 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import Rows, Series, read_series
+from steelyard.bundle.storage.files import write_whole
 from steelyard.errors import InputError, shown
 from steelyard.recordings.importing import bundle_of
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.page.comparison import Together, write_comparison
+from steelyard.report.page.comparison import Together, render
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Compared:
         ]
         together = Together(self.judged, series, about_bundle(self.bundles[0], shown(html)))
         try:
-            write_comparison(html, self.found, self.platforms, self.refusal, together)
+            write_whole(html, render(self.found, self.platforms, self.refusal, together))
         except OSError as error:
             raise InputError(f"{html}: cannot be written: {error.strerror}") from None
 

@@ -19,13 +19,14 @@ from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import read_series
+from steelyard.bundle.storage.files import write_whole
 from steelyard.errors import InputError, shown, typed
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.importing import bundle_of, write_published
 from steelyard.recordings.published import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.export import EXPORTERS
-from steelyard.report.page.html import write_report
+from steelyard.report.page.html import render
 from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_next, print_verdict
 from steelyard.workflow.complaint import complain, opened, program
@@ -79,7 +80,7 @@ def show(
         with suppress(SystemExit):
             print_verdict(presented, console)
     try:
-        _draw(partial(write_report, page, presented))
+        _draw(lambda: write_whole(page, render(presented)))
     except (OSError, TimedOut) as error:
         # with a full disk the verdict is still printed
         why = error.strerror if isinstance(error, OSError) else error

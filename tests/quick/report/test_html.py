@@ -10,7 +10,8 @@ import pytest
 
 from steelyard.analysis.judgement import Headlines
 from steelyard.bundle.series.read import Series
-from steelyard.report.page.html import render, write_report
+from steelyard.bundle.storage.files import write_whole
+from steelyard.report.page.html import render
 from steelyard.report.presented import Presented
 
 CASES = ["two", "scaling", "matrix", "hostile"]
@@ -203,7 +204,7 @@ def test_a_report_of_almost_nothing_can_be_written(tmp_path: Path) -> None:
         metrics=(),
         headlines=Headlines(),
     )
-    path = write_report(tmp_path / "report.html", Presented(bare, Series(), about))
+    path = write_whole(tmp_path / "report.html", render(Presented(bare, Series(), about)))
     page = _Page(path.read_text(encoding="utf-8"))
     assert not page.of("figure")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]

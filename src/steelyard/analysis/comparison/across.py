@@ -9,8 +9,7 @@ import numpy as np
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Comparison, Estimate, Judgement, Metric
-from steelyard.analysis.statistics import distributions
-from steelyard.analysis.statistics.distributions import ALPHA
+from steelyard.analysis.statistics.distributions import half_width
 from steelyard.study.workloads.workload import Workload
 
 FEWEST_PLATFORMS = 5
@@ -165,5 +164,5 @@ def _over_platforms(ratios: Sequence[float]) -> tuple[float, float, float, float
     """
     logs = np.log(ratios)
     mean, sd = float(logs.mean()), float(logs.std(ddof=1))
-    half = distributions.t_critical(len(logs) - 1, ALPHA) * sd / math.sqrt(len(logs))
+    half = half_width(logs)
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half), math.exp(sd)

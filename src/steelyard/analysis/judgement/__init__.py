@@ -5,6 +5,7 @@ Where there are too few blocks for an interval (one block), low is 0 and high is
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from steelyard.analysis.judgement.latches import (
@@ -293,3 +294,11 @@ class Judgement:
     profile: tuple[ProfileRow, ...] = ()
     locks: tuple[LockRow, ...] = ()
     scheduling: tuple[SchedulingRow, ...] = ()
+
+    @cached_property
+    def _levels(self) -> dict[tuple[str, str, int | None], Estimate]:
+        return {(e.metric, e.option, e.clients): e for e in self.estimates}
+
+    def level(self, metric: str, option: str, clients: int | None = None) -> Estimate | None:
+        """At this number of clients; over all load points where nothing is known of one, or None is given."""
+        return self._levels.get((metric, option, clients)) or self._levels.get((metric, option, None))

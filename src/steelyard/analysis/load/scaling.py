@@ -17,7 +17,6 @@ from steelyard.analysis.load.scaling_text import (
     LEAST_TO_CHOOSE,
     LEAST_TO_FIT,
     MISSED_TREND,
-    PointUnit,
     correlation,
     sentence,
 )
@@ -26,9 +25,9 @@ from steelyard.analysis.statistics.distributions import Floats, half_width
 from steelyard.analysis.statistics.profile_likelihood import Ends, parameter_intervals, peak_interval, serial
 from steelyard.analysis.statistics.scaling_models import Fitted, Model, Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence import Evidence, Topology
+from steelyard.study.workloads.workload import Workload
 
 _PRIOR_DF = 4.0  # how far a point's own variance is drawn to that of all points
-_CLIENTS = PointUnit("client", "clients")
 _NONE: Floats = np.zeros(0)
 
 
@@ -43,7 +42,6 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> Iterator[Scaling]:
         return
     # a client that thinks does not compete for a CPU
     topology = Topology() if workload.thinks else evidence.topology
-    unit = PointUnit(workload.point_is, workload.points_are)
     labels = evidence.labels
     by_point = {
         clients: values_of(run_metrics, THROUGHPUT.name, labels, point) for point, clients in points.items()
@@ -55,7 +53,7 @@ def scalings(evidence: Evidence, run_metrics: RunMetrics) -> Iterator[Scaling]:
         if len(logs) > 1:
             means = [math.exp(float(each.mean())) for each in logs.values()]
             level = _level_error(levels.get(option.label, _NONE))
-            yield scaling(option.label, [*logs], means, topology, [*logs.values()], level, unit)
+            yield scaling(option.label, [*logs], means, topology, workload, [*logs.values()], level)
 
 
 def scaling(
@@ -63,13 +61,13 @@ def scaling(
     clients: Sequence[int],
     throughput_per_s: Sequence[float],
     topology: Topology,
+    work: Workload,
     logs: Sequence[Floats] = (),
     level_error: float = 0.0,
-    unit: PointUnit = _CLIENTS,
 ) -> Scaling:
     """One series. logs: logarithms of the runs at each point, where known.
 
-    level_error: half the 95 % interval of what all points have in common, as a logarithm. unit: what the
+    level_error: half the 95 % interval of what all points have in common, as a logarithm. work: what the
     numbers of `clients` count.
     """
     rows = zip(clients, throughput_per_s, logs or [_NONE] * len(clients), strict=True)
@@ -95,7 +93,7 @@ def scaling(
         curves = _curves(models, Observed.of(*x, _weights([own for _, _, own in ordered])), level_error)
         # a variance measured at each point would turn absolute errors into proportional ones
         absolute = _curves(models, Observed.of(*x, relative=False), level_error)
-    text = sentence(points, maximum, curves, absolute, topology, unit)
+    text = sentence(points, maximum, curves, absolute, topology, work)
     return Scaling(option, points, maximum, curves, absolute, text)
 
 

@@ -6,11 +6,11 @@ extrapolation: it is given only with a closed interval.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from steelyard.analysis.judgement.scaling import Curve, Interval, MeasuredMaximum, ScalingPoint, Serial
 from steelyard.bundle.evidence import Topology
 from steelyard.quantities import p_value, percent, significant
+from steelyard.study.workloads.workload import Workload
 
 LEAST_TO_FIT, LEAST_TO_CHOOSE = 4, 6
 MISSED_TREND = (
@@ -22,37 +22,19 @@ _CLEAR = 2.0  # of AICc
 _TITLES = {"usl": "the Universal Scalability Law", "shared-core": "the shared-core model"}
 
 
-@dataclass(frozen=True)
-class PointUnit:
-    """What the number of a load point counts: `client`, `clients`."""
-
-    one: str
-    many: str
-
-    def count(self, number: float, text: str | None = None) -> str:
-        """`1 client`, `12 clients`, `35.6 clients`."""
-        if number == 1:
-            return f"1 {self.one}"
-        return f"{text or significant(number)} {self.many}"
-
-    def at(self, number: int) -> str:
-        """A whole number of them."""
-        return self.count(number, str(number))
-
-
 def sentence(
     points: Sequence[ScalingPoint],
     maximum: MeasuredMaximum,
     curves: Sequence[Curve],
     absolute: Sequence[Curve],
     topology: Topology,
-    unit: PointUnit,
+    work: Workload,
 ) -> str:
     """All of it. curves, absolute: as in Scaling, the best first."""
     last = points[-1]
     base = points[0].clients
-    than = "" if base == 1 else f" (of {unit.at(base)}: one alone was not measured)"
-    parts = [f"{unit.at(last.clients)} give {percent(last.linear)} of linear{than}."]
+    than = "" if base == 1 else f" (of {work.counted(base)}: one alone was not measured)"
+    parts = [f"{work.counted(last.clients)} give {percent(last.linear)} of linear{than}."]
     if not curves:
         parts.append(
             f"{len(points)} points are too few for a curve: {LEAST_TO_FIT} are needed,"
@@ -60,11 +42,11 @@ def sentence(
         )
     else:
         best = curves[0]
-        parts += [_choice(curves), _meaning(best, last.clients, topology, unit)]
+        parts += [_choice(curves), _meaning(best, last.clients, topology, work)]
         end = ", the last point" if maximum.last else ""
         parts.append(
             f"The measured maximum is {significant(maximum.throughput_per_s)}/s, at"
-            f" {unit.at(maximum.clients)}{end}."
+            f" {work.counted(maximum.clients)}{end}."
         )
         if not _known(best.parameters["sigma"]):
             parts.append(
@@ -73,11 +55,11 @@ def sentence(
             )
         if best.serial and best.serial.trend:
             parts.append(f"{MISSED_TREND[0].upper()}{MISSED_TREND[1:]} ({correlation(best.serial)}).")
-        parts += [_other_fit(best, other, unit) for other in absolute if _differ(best, other)]
+        parts += [_other_fit(best, other, work) for other in absolute if _differ(best, other)]
     if beyond := [p.clients for p in points if p.oversubscribed]:
         cpus = f"{topology.cpus} CPU{'s' * (topology.cpus != 1)}"
         parts.append(
-            f"From {unit.at(beyond[0])} on there are more of them than the {cpus}: that part is"
+            f"From {work.counted(beyond[0])} on there are more of them than the {cpus}: that part is"
             " oversubscription, not parallelism."
         )
     return " ".join(parts)
@@ -103,13 +85,13 @@ def _choice(curves: Sequence[Curve]) -> str:
     return f"{title[0].upper()}{title[1:]} fits best {text}:"
 
 
-def _meaning(curve: Curve, most: int, topology: Topology, unit: PointUnit) -> str:
+def _meaning(curve: Curve, most: int, topology: Topology, work: Workload) -> str:
     serial = f"{_share(curve.parameters['sigma'])} of the work is serial (contention)"
     if curve.model == "shared-core":
         each = _share(curve.parameters["yield"])
         cores = topology.cores or topology.cpus
-        return f"beyond {cores} cores further {unit.many} add {each} of a core each; {serial}."
-    return f"{serial}, {_coherency(curve)}; {_peak_text(curve.peak, most, unit)}"
+        return f"beyond {cores} cores further {work.points_are} add {each} of a core each; {serial}."
+    return f"{serial}, {_coherency(curve)}; {_peak_text(curve.peak, most, work)}"
 
 
 def _coherency(curve: Curve) -> str:
@@ -119,22 +101,23 @@ def _coherency(curve: Curve) -> str:
     return f"coherency {significant(kappa.value)} {_interval(kappa)}"
 
 
-def _peak_text(peak: Interval | None, most: int, unit: PointUnit) -> str:
+def _peak_text(peak: Interval | None, most: int, work: Workload) -> str:
     if peak is None or (not math.isfinite(peak.high) and not peak.value <= most):
-        unknown = f"peak unknown: {unit.at(most)} do not reach it"
+        unknown = f"peak unknown: {work.counted(most)} do not reach it"
         if peak is not None and not _known(peak):
             return f"{unknown}, and it has no interval."
         if peak is None or not math.isfinite(peak.low):
             return f"{unknown}, and its 95 % CI has no upper bound."
         return f"{unknown} (95 % CI from {significant(peak.low)}, no upper bound)."
-    text = f"most throughput at {_peak(peak, unit)}"
+    text = f"most throughput at {_peak(peak, work)}"
     if peak.value <= most:
         return f"{text}, within what was measured."
     return f"{text}: an extrapolation, since only {most} were measured."
 
 
-def _peak(peak: Interval, unit: PointUnit) -> str:
-    at = unit.count(peak.value)
+def _peak(peak: Interval, work: Workload) -> str:
+    n = peak.value
+    at = work.counted(1) if n == 1 else f"{significant(n)} {work.points_are}"
     if not _known(peak):
         return at
     return f"{at} {_interval(peak)}"
@@ -155,14 +138,14 @@ def _differ(best: Curve, other: Curve) -> bool:
     return any(not (a.low <= b.value <= a.high and b.low <= a.value <= b.high) for a, b in pairs)
 
 
-def _other_fit(best: Curve, other: Curve, unit: PointUnit) -> str:
+def _other_fit(best: Curve, other: Curve, work: Workload) -> str:
     parts = [f"contention {_share(other.parameters['sigma'])}"]
     if other.model == "shared-core":
         parts.append(f"{_share(other.parameters['yield'])} of a core each beyond the cores")
     else:
         parts.append(_coherency(other))
         closed = other.peak is not None and math.isfinite(other.peak.high)
-        parts.append(f"a peak at {_peak(other.peak, unit)}" if closed and other.peak else "no peak")
+        parts.append(f"a peak at {_peak(other.peak, work)}" if closed and other.peak else "no peak")
     return (
         "This assumes errors in proportion to throughput. With errors of the same absolute size at all"
         f" points the model gives {', '.join(parts)}: outside the intervals above."

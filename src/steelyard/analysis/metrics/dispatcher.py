@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from steelyard.analysis.judgement import Metric, Notice
-from steelyard.analysis.metrics.measured import Measured, Source, costs
+from steelyard.analysis.metrics.measured import Measured, Source, costs, time_cost
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, significant, span_of
 from steelyard.study.workloads.threads import ThreadsWorkload
 
 LONGEST_WAIT = Metric("longest_wait_ns", "longest wait for a CPU", "ns", "lower", summary="maximum")
 _EVENTS = 0.0005  # one in two thousand transactions: a reload of a large working set is milliseconds
-_TIME_US = 0.1
 _US = 1e-3  # from ns
 
 
@@ -24,19 +23,15 @@ _WITHOUT_QUANTUM = """
 """
 
 
-def _time(name: str, title: str) -> Metric:
-    return Metric(name, title, "us/txn", "lower", _TIME_US)
-
-
 def _events(name: str, title: str) -> Metric:
     return Metric(name, title, "1/txn", "lower", _EVENTS)
 
 
 # counters, and their scale to the metric's unit
 _COSTS = (
-    (_time("reload_us_per_txn", "reloading of caches"), "reload_ns_total", _US),
-    (_time("switch_us_per_txn", "direct cost of switches"), "switch_ns_total", _US),
-    (_time("runqueue_wait_us_per_txn", "run-queue wait"), "wait_ns_total", _US),
+    (time_cost("reload_us_per_txn", "reloading of caches"), "reload_ns_total", _US),
+    (time_cost("switch_us_per_txn", "direct cost of switches"), "switch_ns_total", _US),
+    (time_cost("runqueue_wait_us_per_txn", "run-queue wait"), "wait_ns_total", _US),
     (_events("switches_voluntary_per_txn", "voluntary switches"), "voluntary_switches_total", 1.0),
     (_events("switches_involuntary_per_txn", "involuntary switches"), "involuntary_switches_total", 1.0),
     (_events("switches_quantum_per_txn", "switches at the end of a quantum"), "quantum_switches_total", 1.0),

@@ -4,8 +4,7 @@ the cost of its monitors; bursts and sleeps of a server's threads.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -75,15 +74,6 @@ def run_facts(bundle: Bundle) -> dict[str, Any]:
     return {**facts, "load_points": tuple(facts["load_points"]), "monitors": monitors}
 
 
-class _Reader(Protocol):
-    path: Path
-
-    @property
-    def duckdb(self) -> Any:
-        """A connection in which every table is a view."""
-        ...
-
-
 @dataclass(frozen=True)
 class _Bursts:
     """Means and coefficients of variation, of all runs of an option together.
@@ -99,7 +89,7 @@ class _Bursts:
     sleep_cv: float
 
 
-def bursts(bundle: _Reader, option: str) -> _Bursts:
+def bursts(bundle: Bundle, option: str) -> _Bursts:
     """Of the server's threads in the phase scheduling-trace. Raises InputError without a trace."""
     rows = bundle.duckdb.execute(_HISTOGRAMS, [option]).fetchall()
     count = sum(row[0] for row in rows)

@@ -3,7 +3,7 @@
 The palette is Okabe and Ito's (2008).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -59,12 +59,17 @@ class Figure:
 
 
 def of_tables(
-    name: str, title: str, caption: str, tables: Mapping[str, Table], notes: tuple[str, ...] = ()
+    name: str,
+    title: str,
+    caption: str,
+    tables: Iterable[tuple[str, Table]],
+    panels: Iterable[Panel] = (),
+    **more: Any,
 ) -> Figure:
-    """Without a picture. tables: by title, the first of them open."""
-    (first, table), *others = tables.items()
-    folded = tuple(others)
-    return Figure(name, title, caption, (), table, notes=notes, open=True, numbers=first, folded=folded)
+    """tables: with their titles, the first of them open."""
+    (first, table), *others = tables
+    shown: dict[str, Any] = {"open": True, "numbers": first, "folded": tuple(others), **more}
+    return Figure(name, title, caption, tuple(panels), table, **shown)
 
 
 def slug(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
 from steelyard.report.charts.marks import (
     colour,
     nominal,
@@ -35,17 +35,17 @@ def latches(presented: Presented) -> Figure | None:
         return None
     table = table_of(rows, *_columns(about))
     latches = table.each("option", "latch")
-    tables = {f"{option}, {latch}": mine.filled(_ALWAYS) for (option, latch), mine in latches.items()}
-    of_baseline = (f"{option}, {latch}" for option, latch in latches if option == judgement.baseline)
-    first = next(of_baseline, next(iter(tables)))
-    single = len(tables) == 1
+    first = next((key for key in latches if key[0] == judgement.baseline), None)
+    order = sorted(latches, key=lambda key: key != first)
+    tables = [(f"{option}, {latch}", latches[option, latch].filled(_ALWAYS)) for option, latch in order]
+    single = {"numbers": "Numbers"} if len(tables) == 1 else {}
     measured = any(row.hold_is_measured for row in rows)
     drawn = (
         _ratios(table, palette, "misses", "misses_per_get", "predicted_misses_per_get"),
         _ratios(table, palette, "sleeps", "sleeps_per_miss"),
         _hand_overs(table, palette),
     )
-    return Figure(
+    return of_tables(
         "latches",
         f"Latch {rows[0].latch} under {rows[0].option}" if single else "Latches",
         "All runs pooled: counters are sums, rates and ratios those of the sums."
@@ -56,14 +56,12 @@ def latches(presented: Presented) -> Figure | None:
             if measured
             else f"the time that would explain the misses, given the gets with one {about.point_is} less."
         ),
-        tuple(panel for panel in drawn if panel),
-        tables.pop(first),
+        tables,
+        filter(None, drawn),
         layout="grid",
         key="line",
         notes=_beyond(judgement, about),
-        open=True,
-        numbers="Numbers" if single else first,
-        folded=tuple(tables.items()),
+        **single,
     )
 
 
@@ -179,20 +177,16 @@ def sleeps(presented: Presented) -> Figure | None:
         )
         for option, mine in table.each("option").items()
     }
-    first = judgement.baseline if judgement.baseline in tables else next(iter(tables))
-    return Figure(
+    return of_tables(
         "sleeps",
         "Gets of the server's latches, and sleeps for them" if counted else "Sleeps for the server's latches",
         f"Of all the server's processes, all runs pooled: sums over runs, not the geometric"
         f" means of the table of costs. {_COUNTED if counted else _UNSEEN}:"
         " sleeps are a lower bound of misses, because a miss that gets its latch before it sleeps is not"
         " counted.",
-        (panel,) if panel else (),
-        tables.pop(first),
+        sorted(tables.items(), key=lambda named: named[0] != judgement.baseline),
+        filter(None, [panel]),
         key="line" if panel else "none",
-        open=True,
-        numbers=first,
-        folded=tuple(tables.items()),
     )
 
 

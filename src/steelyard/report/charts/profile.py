@@ -48,7 +48,7 @@ def profile(presented: Presented) -> Figure | None:
     shown = [o for o in (judgement.baseline, presented.leading) if o and o in by_option] or list(by_option)[
         :1
     ]
-    kernprof = {f"{option}, as kernprof prints it": _kernprof(by_option[option]) for option in by_option}
+    kernprof = [(f"{option}, as kernprof prints it", _kernprof(mine)) for option, mine in by_option.items()]
     if all(row.us_per_txn is None for row in judgement.profile):
         # the rate was not published
         return of_tables(
@@ -57,7 +57,8 @@ def profile(presented: Presented) -> Figure | None:
             "Samples of the clock on all CPUs: user mode as one, then functions of the kernel.",
             kernprof,
         )
-    return Figure(
+    functions = "Functions, " + (" and ".join(shown))
+    return of_tables(
         "profile",
         "Where CPU time goes",
         "Stacks sampled by the clock on every CPU while measuring, all runs pooled."
@@ -66,12 +67,12 @@ def profile(presented: Presented) -> Figure | None:
         " shows it alone. Between two options colour is the difference: blue less (−), orange more (+)."
         " Idle time is in the tables only, and processes that are no part of the study in each option's"
         " own. Programs built without frame pointers show the function that ran, but not all of its callers.",
-        tuple(_panels(shown, presented.series, work)),
-        _side_by_side({option: by_option[option] for option in shown}, work),
+        [
+            (functions, _side_by_side({option: by_option[option] for option in shown}, work)),
+            *kernprof[:_OPTIONS_MAX],
+        ],
+        _panels(shown, presented.series, work),
         layout="tabs",
-        open=True,
-        numbers="Functions, " + (" and ".join(shown)),
-        folded=tuple(list(kernprof.items())[:_OPTIONS_MAX]),
     )
 
 

@@ -85,7 +85,7 @@ def locks(presented: Presented) -> Figure | None:
             " neither how long a lock was held (HOLD, UTIL) nor how often it was taken without a wait"
             " (CON, TOTAL)."
         ),
-        dict(list(tables.items())[: _OPTIONS_MAX + 1]),
+        list(tables.items())[: _OPTIONS_MAX + 1],
     )
 
 
@@ -177,7 +177,7 @@ def scheduling(presented: Presented) -> Figure | None:
         " recording costs about a tenth of the throughput, so these figures are not part of the measured"
         " results. All runs pooled."
         " Off CPU: from a voluntary switch until the thread ran again.",
-        {"Baseline and leading option": replace(table, data=shown), "All options and roles": table},
+        [("Baseline and leading option", replace(table, data=shown)), ("All options and roles", table)],
     )
 
 

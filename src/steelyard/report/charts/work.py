@@ -188,11 +188,11 @@ def sql_counters(presented: Presented) -> Figure | None:
         "Counters by SQL",
         f"Growth in the measure phase at {about.count(most)}, medians"
         " over runs. A counter that did not grow is left out.",
-        {
-            f"Monitor {name}": Table(columns, mine.data[:_ROWS_MAX])
+        (
+            (f"Monitor {name}", Table(columns, mine.data[:_ROWS_MAX]))
             for name, mine in found.each("monitor").items()
-        },
-        tuple(found.each("note")),
+        ),
+        notes=tuple(found.each("note")),
     )
 
 

@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
-from steelyard.bundle.storage.files import write_whole
 from steelyard.report.about import About, FactorFacts
-from steelyard.report.charts.figure import Figure, Panel, slug, uniquely_named
+from steelyard.report.charts.figure import Figure, Panel, of_tables, slug, uniquely_named
 from steelyard.report.charts.gauges import CPU, MEMORY, RECORDED
 from steelyard.report.charts.latches import latches
 from steelyard.report.charts.marks import quantitative, scaled
@@ -37,13 +35,6 @@ class Together:
     judged: Mapping[str, Judgement]
     series: Sequence[Series]
     about: About
-
-
-def write_comparison(
-    path: Path, found: Sequence[BundleComparison], platforms: Sequence[str], refusal: str, together: Together
-) -> Path:
-    """Writes the page; a reader sees the old file or the new one, never a part. Raises OSError."""
-    return write_whole(path, render(found, platforms, refusal, together))
 
 
 def render(
@@ -139,18 +130,14 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
         panels.append(Panel(slug(f"{name}-{metric.name}"), heading(metric), picture))
     every = [*((heading(metric), table) for metric, table in tables)]
     every += [(heading(metric), bundles.counted(found, metric)) for metric in found.counted]
-    (first, table), *others = every or [("", Table((), ()))]
-    return Figure(
+    return of_tables(
         slug(name),
         f"{found.there} against {found.here}",
         f"{counted(found)}; {bundles.footnote(found)}",
-        tuple(panels),
-        table,
+        every or [("", Table((), ()))],
+        panels,
         layout="grid",
         key="line",
-        open=True,
-        numbers=first,
-        folded=tuple(others),
     )
 
 

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
-from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import Figure, hues, uniquely_named
 from steelyard.report.page.embedded import key_of, specifications, stills, vega_script
@@ -40,11 +38,6 @@ _CHIPS = {
     "unequal work": "⚠ not the same work",
     "published": "as published",
 }
-
-
-def write_report(path: Path, presented: Presented) -> Path:
-    """Writes report.html; a reader sees the old file or the new one, never a part. Raises OSError."""
-    return write_whole(path, render(presented))
 
 
 def render(presented: Presented) -> str:

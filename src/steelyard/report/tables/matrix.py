@@ -15,16 +15,15 @@ def matrix(presented: Presented) -> Table | None:
     """A row per option of a recording with several factors and gaps; None of others."""
     judgement, about = presented.judgement, presented.about
     scores, factors = presented.headlines.scores, about.factors
-    found = {(e.option, e.metric): e.value for e in judgement.estimates if e.clients is None}
-    gaps = any((option, metric.name) not in found for option in judgement.options for metric in scores)
+    gaps = any(not judgement.level(m.name, option) for option in judgement.options for m in scores)
     if about.subject != "recording" or len(factors) < 2 or not gaps:
         return None
     rows = [
         [
             *(factor.levels[code] or code for factor in factors for code in [levels[factor.name]]),
             *(
-                Cell(found[at], unit=metric.unit.removeprefix("1"))
-                if (at := (option, metric.name)) in found
+                Cell(found.value, unit=metric.unit.removeprefix("1"))
+                if (found := judgement.level(metric.name, option))
                 else ""
                 for metric in scores
             ),

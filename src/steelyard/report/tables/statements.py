@@ -106,9 +106,6 @@ def of_programs(presented: Presented) -> Table | None:
     if work is None or not shown or about.subject == "recording":
         return None
     points = about.phases.clients
-    at_points = [e for e in judgement.estimates if e.clients is not None or len(points) == 1]
-    # estimates over all points are those of the only one, where there is one
-    by = {(e.metric, e.clients or points[0], e.option): e for e in at_points}
     against = {
         (c.metric, c.clients or points[0], c.option): c
         for c in judgement.comparisons
@@ -123,8 +120,8 @@ def of_programs(presented: Presented) -> Table | None:
             rows.append(
                 {
                     "name": f"{MARKS[versus.standing] if versus else '·'} {instances} × {option}",
-                    "cpus": cpus.value if (cpus := by.get(("cpus_used", *at))) else None,
-                    **{metric.name: by.get((metric.name, *at)) for metric in shown},
+                    "cpus": cpus.value if (cpus := judgement.level("cpus_used", option, instances)) else None,
+                    **{metric.name: judgement.level(metric.name, option, instances) for metric in shown},
                     **{f"ratio of {name}": ratio_of(c) if c else missing for name, c in found.items()},
                 }
             )
@@ -176,7 +173,6 @@ def of_files(presented: Presented) -> Table | None:
     judgement = presented.judgement
     if presented.about.subject != "recording" or matrix(presented):
         return None
-    estimates = {(e.metric, e.option): e for e in judgement.estimates if e.clients is None}
     against = {(c.metric, c.option): c for c in judgement.comparisons if c.clients is None}
     rows = [
         {
@@ -189,7 +185,7 @@ def of_files(presented: Presented) -> Table | None:
         if metric != presented.headlines.work
         for option in judgement.options
         for found in [against.get((metric.name, option))]
-        if (estimate := estimates.get((metric.name, option)))
+        if (estimate := judgement.level(metric.name, option))
     ]
     columns = (Column("  figure", "figure"), *map(Column, ("option", "value", "ratio")))
     return Table(columns, rows) if rows else None
@@ -208,21 +204,16 @@ def buffers(presented: Presented) -> Table | None:
     """
     judgement, about = presented.judgement, presented.about
     titles = {m.name: m.title for m in judgement.metrics if m.kind == "buffers"}
-    found = [e for e in judgement.estimates if e.metric in titles]
-    most = max((e.clients for e in found if e.clients is not None), default=0)
-    levels = {(e.metric, e.option): e for e in found if e.clients in (most, None) and e.metric in titles}
-    levels |= {(e.metric, e.option): e for e in found if e.clients == most}
-    reads = [level.value for (metric, _), level in levels.items() if metric.endswith(_READS)]
+    most = max((e.clients or 0 for e in judgement.estimates if e.metric in titles), default=0)
     options = [row.label for row in presented.ranking]
+    levels = {option: [judgement.level(m, option, most) for m in titles] for option in options}
+    reads = [e.value for mine in levels.values() for e in mine if e and e.metric.endswith(_READS)]
     if len(options) > _OPTIONS_MAX or max(reads, default=0.0) < _READS_PER_TXN_MIN:
         return None
     at = f" at {about.count(most)}" if most else ""
     return plain_table(
         (f"  per {about.work_is}{at}", *titles.values()),
-        (
-            (f"  {option}", *(level.value if (level := levels.get((m, option))) else None for m in titles))
-            for option in options
-        ),
+        ((f"  {option}", *(level and level.value for level in mine)) for option, mine in levels.items()),
     )
 
 
@@ -274,9 +265,8 @@ def sleeps(presented: Presented) -> Table | None:
 
 def _of(presented: Presented, option: str, clients: int, metric: Metric) -> float:
     """The estimate of the costs, so that one metric reads alike in every sentence and sleeps."""
-    mine = [e for e in presented.judgement.estimates if (e.option, e.metric) == (option, metric.name)]
-    at = {estimate.clients: estimate.value for estimate in mine}
-    return at.get(clients, at.get(None, 0.0))
+    found = presented.judgement.level(metric.name, option, clients)
+    return found.value if found else 0.0
 
 
 def _asleep(rows: Sequence[LatchRow], total_us: float) -> tuple[str, str]:

@@ -14,6 +14,8 @@ from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.analysis.statistics.scaling_models import Fitted, Observed, SharedCore, Usl, fit
 from steelyard.bundle.evidence import Topology
 
+WORK = study_of({"f": ["A"]}).workload
+
 SPECSDM91 = [1, 18, 36, 72, 108, 144, 216], [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775, 1702.2]
 RAYTRACER = [1, 4, 8, 12, 16, 20], [20.0, 78, 130, 170, 190, 200]
 BUFFER, RESULT = "buffer cache", "result cache"
@@ -44,7 +46,7 @@ def correlation_of(found: Fitted) -> float:
 
 def published(platform: str, access: str, most: int = 12) -> Scaling:
     cores = {I7: Topology(6, 12), T2: Topology(8, 64)}[platform]
-    return scaling(access, *lookups_per_s(platform, access, most), cores)
+    return scaling(access, *lookups_per_s(platform, access, most), cores, WORK)
 
 
 def test_usl_fit_matches_published_specsdm91():
@@ -157,22 +159,22 @@ def test_the_law_finds_its_false_peak_at_the_kink_and_it_is_not_said():
 
 
 def test_more_clients_than_cpus_are_called_oversubscription():
-    found = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology(2, 2))
+    found = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology(2, 2), WORK)
     assert [p.oversubscribed for p in found.points] == [False, False, True, True]
     assert "From 4 clients on there are more of them than the 2 CPUs" in found.sentence
-    unknown = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology())
+    unknown = scaling("A", [1, 2, 4, 8], [100.0, 190, 185, 180], Topology(), WORK)
     assert "oversubscription" not in unknown.sentence
 
 
 def test_three_points_hold_no_curve():
-    found = scaling("A", [1, 2, 4], [100.0, 190, 300], Topology())
+    found = scaling("A", [1, 2, 4], [100.0, 190, 300], Topology(), WORK)
     assert not found.curves and "3 points are too few for a curve" in found.sentence
     with pytest.raises(ValueError, match="4 are needed"):
         Observed.of([1, 2, 4], [100, 190, 300])
 
 
 def test_percent_linear_says_when_one_client_was_not_measured():
-    found = scaling("A", [2, 4], [100.0, 150], Topology())
+    found = scaling("A", [2, 4], [100.0, 150], Topology(), WORK)
     assert found.points[-1].linear == 0.75
     assert "of 2 clients: one alone was not measured" in found.sentence
 
@@ -231,7 +233,7 @@ def test_an_open_loop_is_not_judged_for_scaling():
 def test_where_more_clients_only_cost_the_peak_is_one_client():
     # sigma is 1, so that the law's own maximum, sqrt((1 - sigma) / kappa), lies at none
     clients = [1, 2, 4, 8, 16, 32]
-    found = scaling("X", clients, [n / (n + 0.01 * n * (n - 1)) for n in clients], Topology())
+    found = scaling("X", clients, [n / (n + 0.01 * n * (n - 1)) for n in clients], Topology(), WORK)
     peaks = [curve.peak for curve in found.curves if curve.peak]
     assert peaks and all(peak.value >= 1 and peak.low >= 1 for peak in peaks)
     assert "most throughput at 1 client [" in found.sentence

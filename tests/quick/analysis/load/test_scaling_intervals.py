@@ -26,6 +26,8 @@ from steelyard.errors import InputError
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 
+WORK = study_of({"f": ["A"]}).workload
+
 Array = NDArray[np.float64]
 SERIES = [
     lookups_per_s(platform, access) for platform in (T2, I7) for access in ("buffer cache", "result cache")
@@ -70,7 +72,7 @@ def test_an_interval_ends_where_the_best_other_fit_is_worse_by_f(
 
 
 def test_four_points_have_no_interval():
-    found = scaling("A", [1, 2, 4, 8], [100.0, 190, 350, 500], Topology())
+    found = scaling("A", [1, 2, 4, 8], [100.0, 190, 350, 500], Topology(), WORK)
     for curve in (*found.curves, *found.absolute):
         assert curve.degrees_of_freedom == 1 and curve.serial is None and curve.peak
         for interval in (*curve.parameters.values(), curve.peak):
@@ -157,7 +159,7 @@ CLIENTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 def law_with(errors: Array) -> Scaling:
     n = np.array(CLIENTS, dtype=float)
     x = 1000 * n / (1 + 0.03 * (n - 1) + 0.001 * n * (n - 1)) * np.exp(errors)
-    return scaling("A", CLIENTS, x.tolist(), Topology())
+    return scaling("A", CLIENTS, x.tolist(), Topology(), WORK)
 
 
 def test_a_curve_that_misses_a_trend_is_named():
@@ -192,10 +194,10 @@ def test_an_exact_fit_has_no_residuals_to_follow_one_another():
 
 
 def test_the_measured_maximum_stands_beside_the_models_peak():
-    found = scaling("A", [1, 2, 4, 8, 16], [100.0, 180, 300, 340, 290], Topology())
+    found = scaling("A", [1, 2, 4, 8, 16], [100.0, 180, 300, 340, 290], Topology(), WORK)
     assert (found.maximum.clients, found.maximum.throughput_per_s, found.maximum.last) == (8, 340, False)
     assert "The measured maximum is 340/s, at 8 clients." in found.sentence
-    rising = scaling("A", [1, 2, 4, 8, 16], [100.0, 180, 300, 340, 390], Topology())
+    rising = scaling("A", [1, 2, 4, 8, 16], [100.0, 180, 300, 340, 390], Topology(), WORK)
     assert rising.maximum.last and "at 16 clients, the last point." in rising.sentence
 
 
