@@ -38,13 +38,6 @@ _LEANING: dict[Outcome, Standing] = {
 Better = Literal["higher", "lower", "neither"]
 
 
-def standing(outcome: Outcome, blocks: int) -> Standing:
-    """What tables, charts and sentences call the outcome: fewer blocks than a verdict needs prove nothing."""
-    if blocks == 1 and outcome == "inconclusive":
-        return "not tested"
-    return outcome if blocks >= FEWEST_BLOCKS else _LEANING.get(outcome, outcome)
-
-
 @dataclass(frozen=True)
 class Metric:
     """A quantity of equal rank for comparisons. name carries the unit: server_cpu_us_per_txn.
@@ -162,8 +155,10 @@ class Comparison:
 
     @property
     def standing(self) -> Standing:
-        """The outcome as it is shown: of few blocks `leaning better`, never `better`."""
-        return standing(self.outcome, self.blocks)
+        """What tables and sentences call the outcome: of few blocks `leaning better`, never `better`."""
+        if self.blocks == 1 and self.outcome == "inconclusive":
+            return "not tested"
+        return self.outcome if self.blocks >= FEWEST_BLOCKS else _LEANING.get(self.outcome, self.outcome)
 
 
 @dataclass(frozen=True)
