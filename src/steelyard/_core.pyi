@@ -106,6 +106,9 @@ def histogram_summary(encoded: bytes) -> tuple[int, int, float, int]:
 def histogram_merge(encoded: Sequence[bytes]) -> bytes:
     """One histogram of several. Raises ValueError."""
 
+def histogram_of(counts: Sequence[tuple[int, int]]) -> bytes:
+    """Of values (ns) and their numbers; beyond an hour counts as an hour. Raises OverflowError below 0."""
+
 def latch_protocols() -> list[dict[str, Any]]:
     """The latch protocols, in the order of the registry (crates/latch/src/registry.rs).
 

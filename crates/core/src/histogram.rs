@@ -28,8 +28,18 @@ fn histogram_merge<'py>(py: Python<'py>, encoded: Vec<Vec<u8>>) -> PyResult<Boun
     Ok(PyBytes::new(py, &histogram::encode(&histogram::merge(histograms.iter()))))
 }
 
+#[pyfunction]
+fn histogram_of<'py>(py: Python<'py>, counts: Vec<(u64, u64)>) -> Bound<'py, PyBytes> {
+    let mut histogram = histogram::empty();
+    for (value_ns, count) in counts {
+        histogram.saturating_record_n(value_ns, count);
+    }
+    PyBytes::new(py, &histogram::encode(&histogram))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(histogram_quantiles, module)?)?;
     module.add_function(wrap_pyfunction!(histogram_summary, module)?)?;
-    module.add_function(wrap_pyfunction!(histogram_merge, module)?)
+    module.add_function(wrap_pyfunction!(histogram_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram_of, module)?)
 }

@@ -1,12 +1,6 @@
-"""Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients.
+"""Logs with a row per transaction, reduced by DuckDB in little memory: seconds, latency, clients."""
 
-Histograms are HdrHistogram, V2 encoding, three significant digits (http://hdrhistogram.org): values below
-2,048 have a slot of their own; above, each power of two has 1,024.
-"""
-
-import struct
-from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -16,12 +10,11 @@ from typing import Any
 
 import duckdb
 
+from steelyard._core import histogram_of
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, is_cut_off, is_packed, several_runs
 
 _CLIENTS_MAX = 100_000
-_COOKIE = 0x1C849303 | 0x10
-_LOWEST_NS, _HIGHEST_NS, _DIGITS = 1, 3_600_000_000_000, 3
 _PAUSE_S = 10
 # of a state: why its rows do not count
 _LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums of other rows"}
@@ -132,7 +125,7 @@ def _latency(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     if rows:
         total = sum(number for _, number in rows)
-        report.row("latency", statement="transaction", count=total, histogram=encoded(rows))
+        report.row("latency", statement="transaction", count=total, histogram=histogram_of(rows))
 
 
 def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
@@ -151,34 +144,3 @@ def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
     for i, (done, failed, mean, p99) in enumerate(rows):
         if mean is not None:
             report.row("clients", client=i, transactions=done, errors=failed, mean_ns=mean, p99_ns=p99)
-
-
-def encoded(counts: Iterable[tuple[int, int]]) -> bytes:
-    """value in ns and number of such values, in any order; values beyond an hour count as an hour."""
-    slots: Counter[int] = Counter()
-    for value, count in counts:
-        value = min(max(value, 0), _HIGHEST_NS)
-        slots[1024 * _shift(value) + (value >> _shift(value))] += count
-    payload = bytearray()
-    last = -1
-    for slot in sorted(slot for slot, count in slots.items() if count > 0):
-        # a negative number is one of empty slots
-        for number in filter(None, (last + 1 - slot, slots[slot])):
-            # ZigZag, base 128 from its lowest digit on
-            left = 2 * number if number > 0 else -2 * number - 1
-            while left > 0x7F:
-                payload.append(left & 0x7F | 0x80)
-                left >>= 7
-            payload.append(left)
-        last = slot
-    head = struct.pack(">iiiiqqd", _COOKIE, len(payload), 0, _DIGITS, _LOWEST_NS, _HIGHEST_NS, 1.0)
-    return head + bytes(payload)
-
-
-def leading(value: int) -> int:
-    """A value cut to what a histogram distinguishes, so that a log has few different ones."""
-    return value >> _shift(value) << _shift(value)
-
-
-def _shift(value: int) -> int:
-    return max(0, value.bit_length() - 11)

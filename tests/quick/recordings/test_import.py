@@ -17,13 +17,13 @@ import layouts
 import pytest
 from click.testing import CliRunner, Result
 
+from steelyard._core import histogram_of
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.evidence.histograms import summary
 from steelyard.bundle.reader import Bundle
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
-from steelyard.recordings.events import encoded
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.source import Source, zstd
@@ -532,7 +532,9 @@ def test_hammerdbs_repository(tmp_path: Path) -> None:
 
 
 def test_a_histogram_is_as_the_engine_encodes_it() -> None:
-    count, lowest, mean, highest = summary(encoded([(1, 5), (2047, 1), (2048, 1), (5_000_000_000, 3)]), "")
+    count, lowest, mean, highest = summary(
+        histogram_of([(1, 5), (2047, 1), (2048, 1), (5_000_000_000, 3)]), ""
+    )
     assert (count, lowest) == (10, 1)
     assert highest == pytest.approx(5e9, rel=1e-3) and mean == pytest.approx(1.5e9, rel=1e-3)
 

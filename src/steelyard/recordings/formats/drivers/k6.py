@@ -3,7 +3,7 @@
 import math
 from datetime import datetime
 
-from steelyard.recordings.events import encoded, leading
+from steelyard._core import histogram_of
 from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
 from steelyard.recordings.report import Work
 
@@ -29,7 +29,10 @@ def _point(now: Now, found: Found) -> None:
         now.counts["failed", math.floor(at)] += 1
     else:
         now.counts["done", math.floor(at)] += 1
-        now.counts["ns", leading(round(value * 1e6))] += 1
+        ns = max(0, round(value * 1e6))
+        # what a histogram distinguishes: few different ones
+        shift = max(0, ns.bit_length() - 11)
+        now.counts["ns", ns >> shift << shift] += 1
 
 
 def _close(now: Now) -> None:
@@ -46,7 +49,7 @@ def _close(now: Now) -> None:
         report.work = Work(done, sum(count for *_, count in seconds), seconds, detail=3)
         latencies = [(int(ns), count) for (name, ns), count in now.counts.items() if name == "ns"]
         if done:
-            report.row("latency", statement="transaction", count=done, histogram=encoded(latencies))
+            report.row("latency", statement="transaction", count=done, histogram=histogram_of(latencies))
 
 
 sniff = has(r'\A\s*\{.*"type": *"(?:Point|Metric)"', r'\A\s*\{.*"metric"')
