@@ -154,7 +154,7 @@ ROOMS = {
     """,
 }
 # who may call the extension: what asks and what shows does not; analysis simulates with it
-NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "analysis"}
+NATIVE = {"host", "workloads", "subjects", "lab", "fleet", "bundle", "recordings", "analysis"}
 # modules beside the packages, which import nothing of ours: every package may use them
 GROUND = {"errors", "quantities", "printable", "sql_text", "user_cache", "version"}
 # the rooms of a crate (folders and modules at the top of src): one may use only those that stand before it
