@@ -105,6 +105,11 @@ def test_what_is_meant_as_a_password_is_refused_where_no_server_would_find_it(ds
     assert password_written(dsn)
 
 
+def test_a_long_text_without_a_further_key_is_read_once() -> None:
+    # read anew from each of its characters, it would take hours
+    assert not password_written("host=h " + "x" * 2_000_000)
+
+
 @given(st.sampled_from((*FORMS, *QUOTED)), NAMES)
 def test_a_password_from_the_environment_is_right_in_every_form(form: str, name: str) -> None:
     assert not password_written(form.format(f"${{{name}}}"))

@@ -1,11 +1,11 @@
-"""What a latch does with N workers, by formula: the known answer for tests of the simulation.
+"""The known answer for tests of the simulation: a latch and N workers, by formula.
 
-With exponential think times and hold times of any form that is the queue M/G/1//N (Takacs 1962), solved
-exactly by its chain at the moments of release: p0, the share of releases that leave no worker waiting, gives
-misses a get, 1 - p0, and time a get, S + (1 - p0) hand-over + p0 think / N. Exact for one exclusive latch
-that is spun for without end, one get per lookup, a CPU for each worker, and no hand-over during which others
-may get the latch. A formula of means cannot know that few workers that sleep, or think alike, depend on one
-another: sleeps a miss it gives up to eight times wrong, even where a wake-up takes no time.
+With exponential think times and hold times of any form this is the queue M/G/1//N (Takacs 1962), solved
+exactly by its chain at the moments of release. p0 is the share of releases that leave no worker waiting.
+Misses per get are 1 - p0; the time per get is S + (1 - p0) hand-over + p0 think / N. It is exact for one
+exclusive latch that is spun for without end, one get per lookup, a CPU for each worker, and no hand-over
+during which others may get the latch. It does not know that a few workers that sleep, or think for equal
+times, depend on one another: its sleeps per miss are up to eight times wrong, even without a wake-up time.
 """
 
 from __future__ import annotations

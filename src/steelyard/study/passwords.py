@@ -56,8 +56,8 @@ _PARAMETER = re.compile(r"[?&;#]")
 # a key within the value of another key: options=-c x.password=..., host=h;password=...
 _WITHIN = re.compile(rf"((?:{WORD})\w*)\s*=\s*[\"'\\]*([^\s\"'\\;]*)", re.IGNORECASE)
 _ORACLE = re.compile(r"jdbc:oracle:\w+:[^/@]*/?([^@]*)@")
-# of libpq; a quote or an escape may lack its end
-_SETTING = re.compile(r"([^=]*)=\s*(?:'((?:\\.?|[^'\\])*)'?|((?:\\.?|[^\s\\])*))", re.DOTALL)
+# of libpq, or the rest without a key; a quote or an escape may lack its end
+_SETTING = re.compile(r"([^=]*)(?:=\s*(?:'((?:\\.?|[^'\\])*)'?|((?:\\.?|[^\s\\])*))|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 _PORT = re.compile(r"\d{1,5}(?=[/?,])")
 
@@ -189,5 +189,6 @@ def _parameters(url: str) -> Iterator[tuple[str, str]]:
 def _settings(text: str) -> Iterator[tuple[str, str]]:
     """Keys and values of libpq's form: `key = value`, quoted by ', escaped by a backslash."""
     for found in _SETTING.finditer(text):
-        # words before the key belong to no value
-        yield (found[1].split() or [""])[-1], _ESCAPE.sub(r"\1", found[2] or found[3] or "")
+        if "=" in found[0]:
+            # words before the key belong to no value
+            yield (found[1].split() or [""])[-1], _ESCAPE.sub(r"\1", found[2] or found[3] or "")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.monitors import Sample, Target
+from steelyard.monitors import Sample, Target, Unavailable
 
 
 class Costly:
@@ -42,3 +42,21 @@ def test_a_reading_while_no_option_loads_the_server_costs_the_load_nothing() -> 
     between = costs_ns("read_now", "read_now")
     assert len(between) >= 3 and set(between[:2]) == {0}
     assert between[-1] >= 2e6  # the last one, while the load may still run
+
+
+class Refused(Costly):
+    """Its server takes the connection and refuses the first query."""
+
+    closed = False
+
+    def open(self, target: Target) -> None:
+        raise Unavailable("not allowed")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_monitor_that_cannot_be_opened_leaves_no_connection() -> None:
+    refused = Refused()
+    monitoring = Monitoring({"refused": (refused, 1.0)}, Target(), time.monotonic_ns())
+    assert refused.closed and monitoring.notices == [("monitor-unavailable", "refused: not allowed")]

@@ -341,6 +341,37 @@ def test_a_log_of_two_runs_is_refused(tmp_path: Path, name: str) -> None:
     assert refused.value.hint == "give each run a file of its own"
 
 
+K6_POINT = (
+    '{{"type":"Point","data":{{"time":"2021-03-16T11:28:2{}.408816519+02:00","value":{}}},'
+    '"metric":"http_req_duration"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("", "0 {0} {1} 0 160000000{0} 1"),
+        ("timeStamp,elapsed,label,threadName,success", "160000000{0}000,{1},a,t 1-1,true"),
+        (
+            "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),"
+            "Worker Id (start number),Phase Id (index in config file)",
+            "1,A,160000000{0}.000001,{1},0,0",
+        ),
+        ('{"type":"Metric","data":{},"metric":"http_req_duration"}', K6_POINT),
+    ],
+    ids=["pgbench_log", "jmeter", "benchbase_raw", "k6"],
+)
+def test_a_negative_latency_is_not_understood(tmp_path: Path, head: str, line: str) -> None:
+    """A clock was set back: the transaction neither counts, nor took no time."""
+    place = tmp_path / "log.txt"
+    lines = [line.format(*at) for at in ((0, 120), (1, -27), (2, 130))]
+    place.write_text("\n".join([head, *lines] if head else lines))
+    source = Source(place)
+    (report,) = reports_in(source)
+    assert report.work is not None and report.work.transactions == 2
+    assert source.skipped.count == 1
+
+
 def test_a_log_of_two_runs_of_k6_is_two_reports(tmp_path: Path) -> None:
     """A metric is declared once in a run."""
     text = next(text for text, format_ in LAYOUTS.items() if format_ == "drivers/k6")

@@ -128,6 +128,16 @@ def test_figures_of_one_point_are_no_mean_over_points() -> None:
     assert judgement_json(Presented(two[0], Series(), two[2]))["all_points"] is None
 
 
+def test_an_option_without_a_load_point_has_no_level_there() -> None:
+    judgement, *_ = builders.scaling()
+    metric, (option, *_) = judgement.metrics[0].name, judgement.options
+    lost = [e for e in judgement.estimates if (e.option, e.clients) != (option, 64)]
+    found = replace(judgement, estimates=tuple(lost))
+    assert found.level(metric, option, 64) is None
+    # no option was measured at this number
+    assert found.level(metric, option, 7) == found.level(metric, option) is not None
+
+
 def test_two_times_of_different_size_have_a_unit_each() -> None:
     judgement, series, about = builders.two()
     slow = tuple(replace(e, value=e.value * 1000) if e.metric == "p99_ns" else e for e in judgement.estimates)

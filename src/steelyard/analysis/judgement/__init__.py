@@ -291,9 +291,10 @@ class Judgement:
     scheduling: tuple[SchedulingRow, ...] = ()
 
     @cached_property
-    def _levels(self) -> dict[tuple[str, str, int | None], Estimate]:
-        return {(e.metric, e.option, e.clients): e for e in self.estimates}
+    def _levels(self) -> dict[tuple[str, int | None, str], Estimate]:
+        return {(e.metric, e.clients, e.option): e for e in self.estimates}
 
     def level(self, metric: str, option: str, clients: int | None = None) -> Estimate | None:
-        """At this number of clients; over all load points where nothing is known of one, or None is given."""
-        return self._levels.get((metric, option, clients)) or self._levels.get((metric, option, None))
+        """At this number of clients; over all load points if no option has this number, or None is given."""
+        of_point = any((metric, clients, one) in self._levels for one in self.options)
+        return self._levels.get((metric, clients if of_point else None, option))

@@ -104,7 +104,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Means with so many workers.
+    """Means with this number of workers.
 
     wait_mean_ns: of a get; of a simulation, the time asleep alone. *_half: half the 95 % interval of a
     simulation's own chance; that of gets_per_s in gets a second.

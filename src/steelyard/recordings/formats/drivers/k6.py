@@ -17,11 +17,14 @@ _POINT = (
 )
 
 
-def _point(now: Now, found: Found) -> None:
+def _point(now: Now, found: Found) -> bool | None:
     at, value, n = datetime.fromisoformat(found["time"]).timestamp(), float(found["value"]), now.numbers
     if found["metric"] == "vus":
         n["users"] = max(n["users"], value)
-        return
+        return None
+    if value < 0 and found["metric"] == "http_req_duration":
+        # a clock that was set back
+        return False
     n["start"] = min(n.get("start", at), at)
     if found["metric"] != "http_req_duration":
         now.report.sample(at, "k6", found["metric"], value)
@@ -29,10 +32,11 @@ def _point(now: Now, found: Found) -> None:
         now.counts["failed", math.floor(at)] += 1
     else:
         now.counts["done", math.floor(at)] += 1
-        ns = max(0, round(value * 1e6))
+        ns = round(value * 1e6)
         # what a histogram distinguishes: few different ones
         shift = max(0, ns.bit_length() - 11)
         now.counts["ns", ns >> shift << shift] += 1
+    return None
 
 
 def _close(now: Now) -> None:
