@@ -262,7 +262,7 @@ def _tables(views: Mapping[str, Columns]) -> duckdb.DuckDBPyConnection:
 def _objects(column: Any) -> np.ndarray[Any, Any]:
     """A column as DuckDB reads it: of lists, an array of objects; a masked number is NaN."""
     numbers = np.ma.isMaskedArray(column) and column.dtype.kind in "fiu"
-    found = np.asarray(column.astype(float).filled(np.nan) if numbers else column)
+    found = np.ma.filled(column.astype(float), np.nan) if numbers else np.asarray(column)
     if found.ndim == 1:
         return found
     lists = np.empty(len(found), dtype=object)

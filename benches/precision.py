@@ -38,7 +38,7 @@ from scipy import stats
 from driver_cost import Server, postgres
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.lab.turns.schedule import deals
+from steelyard.lab.turns.block import deals
 from steelyard.study.study import Plan
 from truth import wilson
 
