@@ -218,6 +218,13 @@ def test_the_package_runs_as_a_module() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("steelyard ")
 
 
+def test_modules_of_the_users_folder_are_not_ours(lab: Lab) -> None:
+    for name in ("json", "queue", "random", "selectors", "signal", "tokenize"):
+        (lab.folder / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    done = lab.run("run", small_study(lab.folder), "--bundle", lab.bundle)
+    assert done.returncode == 0 and "imported" not in done.stderr, done.stderr
+
+
 def test_doctor_finds_something_to_say_about_this_machine(made: Lab) -> None:
     findings = json.loads(made.run("doctor", "--json").stdout)
     assert {finding["state"] for finding in findings} <= {"ok", "warning", "optional", "missing"}

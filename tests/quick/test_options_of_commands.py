@@ -10,13 +10,13 @@ from pathlib import Path
 
 import layouts
 import pytest
-import vl_convert
 from click import Context
 from click.testing import CliRunner
 
 import damage
 from damage import make_bundle
 from steelyard.cli.commands import cli
+from steelyard.report.charts import figure
 
 LOG = (
     '{"timestamp":"2026-11-22 10:00:01.123 UTC","session_id":"c","error_severity":"LOG",'
@@ -120,9 +120,7 @@ def outcome(made: Path) -> Iterator[Callable[..., Outcome]]:
 
     with pytest.MonkeyPatch.context() as patch:
         # the charts' captions say what is in them
-        patch.setattr(
-            vl_convert, "vegalite_to_svg", lambda *_, **__: '<svg xmlns="http://www.w3.org/2000/svg"/>'
-        )
+        patch.setattr(figure, "draw", lambda *_: b'<svg xmlns="http://www.w3.org/2000/svg"/>')
         yield of
 
 

@@ -141,7 +141,7 @@ ROOMS = {
         importing
     """,
     "report": """
-        about table
+        about drawing table
         presented
         charts tables
         export page terminal

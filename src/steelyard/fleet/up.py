@@ -104,7 +104,7 @@ async def _all_there(
             workers[name] = _worker(name, fleet.hosts[name], scheduler.address, certificate)
         if lost := _ended(workers):
             name, cause = lost
-            by_hand = shlex.join(reaching(fleet.hosts[name], "-m", "steelyard.cli", "--version"))
+            by_hand = shlex.join(reaching(fleet.hosts[name], "-P", "-m", "steelyard.cli", "--version"))
             raise InputError(cause, f"this must work without a question: {by_hand}")
         await asyncio.sleep(_LOOK_S)
         if len(scheduler.workers) > there:
@@ -157,7 +157,7 @@ def _worker(
 ) -> subprocess.Popen[bytes]:
     try:
         process = subprocess.Popen(
-            reaching(host, "-m", "steelyard.fleet.worker"),
+            reaching(host, "-P", "-m", "steelyard.fleet.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

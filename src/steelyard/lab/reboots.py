@@ -73,7 +73,7 @@ def next_boot(
 
 def pursue(policy: Reboots, bundle: Path, need: BootNeeded) -> Paused:
     """Reboots the machine, if the study has a command for it; a message for the user. Raises StudyFailed."""
-    resume = [sys.executable, "-m", "steelyard.cli", "resume", str(bundle.absolute())]
+    resume = [sys.executable, "-P", "-m", "steelyard.cli", "resume", str(bundle.absolute())]
     if policy.unit:
         _install(bundle.absolute(), resume)
     if policy.command is None:

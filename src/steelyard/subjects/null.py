@@ -57,7 +57,7 @@ class Null(SharedSubject):
         self._mark = Mark()
         self._promise = self._bench.guard.stop_marked(self._mark)
         self._server = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, place, json.dumps(settings)],
+            [sys.executable, "-P", "-c", _SERVE, place, json.dumps(settings)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

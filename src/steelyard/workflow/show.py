@@ -1,10 +1,9 @@
 """Shows a bundle: verdict on standard output, and report.html in the bundle."""
 
-import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.recordings.importing import bundle_of, write_published
 from steelyard.recordings.published import catalogue
 from steelyard.report.about.provenance import about_bundle
+from steelyard.report.drawing import start
 from steelyard.report.export import EXPORTERS
 from steelyard.report.page.html import render
 from steelyard.report.presented import Presented
@@ -33,7 +33,6 @@ from steelyard.workflow.complaint import complain, opened, program
 from steelyard.workflow.exit_codes import Exit
 
 _DRAWING_S = 3600.0
-_ADDRESSES_BYTES = 1 << 38
 
 Form = Literal["terminal", "json", "markdown"]
 
@@ -53,6 +52,8 @@ def show(
     """
     path = bundle_of(path)
     bundle = Bundle(path)
+    with suppress(OSError):  # said where it draws
+        start()
     evidence = bundle.evidence()
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
@@ -80,7 +81,7 @@ def show(
         with suppress(SystemExit):
             print_verdict(presented, console)
     try:
-        _draw(lambda: write_whole(page, render(presented)))
+        within(_DRAWING_S, "drawing the report", lambda: write_whole(page, render(presented)))
     except (OSError, TimedOut) as error:
         # with a full disk the verdict is still printed
         why = error.strerror if isinstance(error, OSError) else error
@@ -105,22 +106,11 @@ def _next(judgement: Judgement, bundle: str) -> str:
     return f'sql {bundle} "select * from runs"'
 
 
-def _draw(work: Callable[[], object]) -> None:
-    """Raises OSError, TimedOut."""
-    import resource
-
-    # the library reserves its addresses at once, and ends the whole process where it may not
-    if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _ADDRESSES_BYTES:
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-    # native code, which Ctrl-C does not interrupt: it may outlive this call
-    within(_DRAWING_S, "drawing the report", work)
-
-
 def _write_images(folder: Path, presented: Presented) -> None:
     from steelyard.report.export import write_images
 
     try:
-        _draw(partial(write_images, folder, presented))
+        within(_DRAWING_S, "drawing the charts", partial(write_images, folder, presented))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
     except TimedOut as error:

@@ -1,6 +1,8 @@
 """The tables of a bundle in DuckDB: a view each, over the files of the readable runs."""
 
 import weakref
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
@@ -54,10 +56,15 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     for setting in ("enable_progress_bar = false", "threads = 1", "async_threads = 0"):
         with suppress(duckdb.CatalogException):  # of a later version of DuckDB
             connection.execute(f"set {setting}")
-    for table in TABLES:
+
+    def load(table: Table) -> None:
         # loaded once, since a view opens the file of every run at each query; samples are too large for this
         kind = "view" if table.name == "samples" else "table"
-        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
+        source = _source(table, place.path, inventory)
+        connection.cursor().execute(f"create {kind} {table.name} as {source}")
+
+    with ThreadPoolExecutor() as pool:
+        deque(pool.map(load, TABLES), 0)
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:

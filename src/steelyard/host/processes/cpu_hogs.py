@@ -28,7 +28,7 @@ class Hogs:
         self._mark = Mark()
         self._promise = guard.stop_marked(self._mark)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.host.processes.cpu_hogs", str(count), str(os.getpid())],
+            [sys.executable, "-P", "-m", "steelyard.host.processes.cpu_hogs", str(count), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,

@@ -107,7 +107,7 @@ class Guard:
     def _begin(self) -> subprocess.Popen[bytes]:
         """Starts a guard with all open promises."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.host.processes.guard"],
+            [sys.executable, "-P", "-m", "steelyard.host.processes.guard"],
             stdin=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,

@@ -271,6 +271,6 @@ def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> list[int]:
     found: list[int] = []
     for pid in pids:
         with suppress(OSError, IndexError, ValueError):
-            if (proc / str(pid) / "cmdline").read_bytes().split(b"\0")[1:3] == [b"-m", _GUARD]:
+            if _GUARD in (proc / str(pid) / "cmdline").read_bytes().split(b"\0")[2:4]:
                 found.append(int(_stat(pid, proc)[1]))
     return found

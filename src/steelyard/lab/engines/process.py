@@ -42,7 +42,7 @@ class LoadProcess:
     def __init__(self, engine: str, plan: Json, cpus: frozenset[int]) -> None:
         self._engine = engine
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "steelyard.lab.engines.process", engine, str(os.getpid())],
+            [sys.executable, "-P", "-m", "steelyard.lab.engines.process", engine, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from steelyard.printable import printable
+from steelyard.report.drawing import draw
 from steelyard.report.table import Table
 
 Spec = dict[str, Any]
@@ -153,17 +154,13 @@ def uniquely_named(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def svg(panel: Panel, title: bool = True) -> str:
-    """The panel as SVG text."""
-    import vl_convert as vlc
-
-    return vlc.vegalite_to_svg(standalone(panel, title))
+    """The panel as SVG text. Raises OSError."""
+    return draw("svg", standalone(panel, title)).decode()
 
 
 def png(panel: Panel) -> bytes:
-    """The panel as PNG, twice as wide."""
-    import vl_convert as vlc
-
-    return vlc.vegalite_to_png(standalone(panel), scale=2)
+    """The panel as PNG, twice as wide. Raises OSError."""
+    return draw("png", standalone(panel))
 
 
 def standalone(panel: Panel, title: bool = True) -> Spec:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts.figure import DASHES, Figure, config, svg
+from steelyard.report.drawing import draw
 from steelyard.report.presented import Palette
 from steelyard.user_cache import cache_folder, closed
 
@@ -60,13 +61,12 @@ def specifications(figures: Sequence[Figure]) -> Markup:
 
 def vega_script() -> Markup:
     """Safe within a <script>. Kept between pages, as to put it together takes a third of a page's time."""
-    import vl_convert as vlc
     from markupsafe import Markup
 
     # without a home, or with a folder that others write to, nothing is kept
     with suppress(OSError, RuntimeError, ValueError):
         return Markup(_kept(_place()))
-    bundle = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle = draw("script", "window.vegaEmbed = vegaEmbed;").decode()
     script = re.sub(r"<(?=/script|!--)", r"\\x3c", bundle, flags=re.IGNORECASE)
     with suppress(OSError, RuntimeError, ValueError):
         data = script.encode()

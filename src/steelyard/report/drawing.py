@@ -1,0 +1,68 @@
+"""Pictures of Vega-Lite, drawn by a process of its own.
+
+The engine that draws is native code: it needs half a second and 60 MiB to start, does not hear Ctrl-C, and
+ends its process where addresses are limited. That process ends with its standard input.
+"""
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from typing import Any, Literal
+
+# the engine reserves its addresses at once
+_ADDRESSES_BYTES = 1 << 38
+
+
+@cache
+def start() -> "subprocess.Popen[bytes]":
+    """The process, which gets ready while its parent works. Raises OSError."""
+    if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _ADDRESSES_BYTES:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    command = [sys.executable, "-P", "-m", "steelyard.report.drawing"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def draw(form: Literal["svg", "png", "script"], source: Any) -> bytes:
+    """A picture of a Vega-Lite specification (PNG twice as wide), or JavaScript with what it imports.
+
+    Raises OSError.
+    """
+    process = start()
+    assert process.stdin and process.stdout
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps([form, source]).encode() + b"\n")
+        process.stdin.flush()
+    length = process.stdout.readline()
+    if not length:
+        raise OSError(errno.ECHILD, f"the process that draws ended with exit code {process.wait()}")
+    return process.stdout.read(int(length))
+
+
+def _serve() -> None:
+    import vl_convert as vlc
+
+    # a terminal interrupts the parent too, which then closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    vlc.vegalite_to_svg({"mark": "point"})
+    with suppress(BrokenPipeError):
+        for line in sys.stdin.buffer:
+            form, source = json.loads(line)
+            match form:
+                case "svg":
+                    made = vlc.vegalite_to_svg(source).encode()
+                case "png":
+                    made = vlc.vegalite_to_png(source, scale=2)
+                case _:
+                    made = vlc.javascript_bundle(source).encode()
+            sys.stdout.buffer.write(b"%d\n%b" % (len(made), made))
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    _serve()
