@@ -14,6 +14,7 @@ from steelyard.cli import commands
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), "a folder that exists"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/x"), "free space there"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/data/x"), "ulimit -n"),
         (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "ulimit -v"),

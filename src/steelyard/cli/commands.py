@@ -11,7 +11,7 @@ import click
 from steelyard.errors import InputError
 from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
-from steelyard.workflow.complaint import EXHAUSTED, complain, complain_of, say
+from steelyard.workflow.complaint import EXHAUSTED, GONE, complain, complain_of, say
 from steelyard.workflow.exit_codes import Exit
 
 # command: (module, one line for --help), so that --help imports none of them
@@ -149,7 +149,9 @@ def run() -> None:
         if isinstance(error, OSError):
             # what was written has a name, or is one of these
             place = error.filename or f"standard output, or a file in {tempfile.gettempdir()}"
-            text = f"{place}: {error.strerror}"
+            # the system names the file of every other call
+            gone = isinstance(error, FileNotFoundError) and error.filename is None
+            text = GONE if gone else f"{place}: {error.strerror}"
         if not any(words in text for words in EXHAUSTED):
             raise
         complain(text)

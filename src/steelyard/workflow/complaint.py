@@ -41,8 +41,10 @@ def opened(path: Path) -> Bundle:
 
 
 _MEMORY = "raise the limits of this shell or container: memory (ulimit -v), processes (ulimit -u)"
+GONE = "the current folder was deleted"
 # words in errors of a machine that has no more, and what to do
 EXHAUSTED = {
+    GONE: "change to a folder that exists",
     os.strerror(
         errno.ENOSPC
     ): "free space there, or name another folder: --bundle, -o, --html, or TMPDIR for temporary files",
