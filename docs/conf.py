@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from steelyard.analysis.judgement.notices import FOUND, LIMITS, SEVERE
 from steelyard.declared_metrics import Declaration, DeclaredMetric
 from steelyard.monitors import MONITORS, declared
 from steelyard.monitors.sql.queries import shipped
-from steelyard.recordings.registry import known_formats
+from steelyard.recordings.registry import known_formats, title_and_notes
 from steelyard.recordings.schedule import EXAMPLE, Schedule
 from steelyard.run_tables.schema import DERIVED, TABLES
 from steelyard.study.load_study import json_schema
@@ -117,8 +116,7 @@ def _import_page() -> str:
     ]
     lines += ["| name | what it reads | notes |", "|---|---|---|"]
     for name, format_ in known_formats().items():
-        notes = inspect.cleandoc(format_.__doc__ or "").partition("\n")[2].strip()
-        cells = (f"`{name}`", format_.TITLE, " ".join(notes.split()))
+        cells = (f"`{name}`", *title_and_notes(format_))
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     lines += ["", *_model("Schedule", schema)]
     for name, model in schema["$defs"].items():

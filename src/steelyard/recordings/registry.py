@@ -1,4 +1,4 @@
-"""The formats: every module below `formats` that has a title, `sniff` and `read`."""
+"""The formats: every module below `formats`, with `sniff` and `read`; its docstring begins with its title."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -24,10 +24,16 @@ def known_formats() -> dict[str, Format]:
     }
 
 
+def title_and_notes(format_: Format) -> tuple[str, str]:
+    """What it reads, its first sentence; and what else it says of itself."""
+    title, _, notes = " ".join((format_.__doc__ or "").split()).partition(". ")
+    return title.removesuffix("."), notes
+
+
 def lines_of_formats() -> Iterator[str]:
     """Formats, then published recordings."""
     for name, format_ in known_formats().items():
-        yield f"{name:26} {format_.TITLE}"
+        yield f"{name:26} {title_and_notes(format_)[0]}"
     yield ""
     for name, question in questions():
         yield f"{name:26} {question}"

@@ -254,10 +254,8 @@ def one_clock(runs: Iterable[PlacedRun]) -> bool:
 class Format(Protocol):
     """A format of results: a module with these names. A new module is a new format.
 
-    TITLE: what it reads, one line for `steelyard import --list`.
+    The first sentence of its docstring is what it reads, for `steelyard import --list`.
     """
-
-    TITLE: str
 
     def sniff(self, head: str) -> bool:
         """Whether a file or section that begins with this text has the format."""

@@ -18,7 +18,7 @@ from layouts import LAYOUTS
 
 from steelyard.errors import InputError
 from steelyard.recordings.notices import cut_off
-from steelyard.recordings.registry import formats_of, known_formats, reports_in
+from steelyard.recordings.registry import formats_of, known_formats, reports_in, title_and_notes
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source, zstd
 
@@ -153,7 +153,7 @@ def test_a_line_that_is_not_understood_is_counted(tmp_path: Path, text: str) -> 
 
 
 def test_each_format_has_a_title_of_its_own() -> None:
-    titles = [one.TITLE for one in known_formats().values()]
+    titles = [title_and_notes(one)[0] for one in known_formats().values()]
     assert len(set(titles)) == len(titles) >= 35
     assert set(LAYOUTS.values()) == known_formats().keys() - {"drivers/hammerdb_sqlite"}
 

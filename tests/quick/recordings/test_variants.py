@@ -227,13 +227,11 @@ def test_columns_of_pidstat_in_another_order(tmp_path: Path, seed: int) -> None:
     assert {*found.samples} == {*plain.samples}
 
 
-NEW_FORMAT = '''"""ycsb: the summary of the Yahoo! Cloud Serving Benchmark."""
+NEW_FORMAT = '''"""YCSB: summary of the Yahoo! Cloud Serving Benchmark."""
 
 from __future__ import annotations
 
 from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, numbers, rule, worked
-
-TITLE = "YCSB: summary"
 
 
 def _seconds(now: Now, found: Found) -> None:

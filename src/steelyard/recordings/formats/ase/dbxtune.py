@@ -1,4 +1,5 @@
-"""DbxTune's recordings of ASE, which it keeps in a database of H2: tables of it, exported as CSV.
+"""DbxTune's recording of ASE, a table of its H2 database as CSV: call csvwrite('CmEngines_abs.csv', 'select *
+from "CmEngines_abs"').
 
 A table per counter model and kind: `_abs` as counted; `_diff` follows from it, and is read of spinlocks
 alone; `_rate` is refused. Columns: SessionStartTime, SessionSampleTime, CmSampleTime, CmSampleMs, CmRowState,
@@ -14,8 +15,6 @@ from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row, cell
 
 _EXPORT = """call csvwrite('CmEngines_abs.csv', 'select * from "CmEngines_abs"')"""
-TITLE = f"DbxTune's recording of ASE, a table of its H2 database as CSV: {_EXPORT}"
-
 _TIME = "sessionsampletime"
 _AGAIN = "rows that come again, as of a table that was exported twice, count once"
 _OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}

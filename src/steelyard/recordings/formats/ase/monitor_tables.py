@@ -1,8 +1,7 @@
-"""Results of queries of ASE's monitor tables, as isql prints them or as CSV.
-
-Which table it is, its columns say. Spinlocks become rows of `latches`: its integer Contention rounds to 0,
-so that 100 x Waits / Grabs is computed from the counts. They count since the server started: of two captures
-in one file the difference counts.
+"""ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV. Which table it is,
+its columns say. Spinlocks become rows of `latches`: its integer Contention rounds to 0, so that 100 x Waits /
+Grabs is computed from the counts. They count since the server started: of two captures in one file the
+difference counts.
 """
 
 import re
@@ -12,8 +11,6 @@ from steelyard.recordings.cells import whole
 from steelyard.recordings.lines import Found, Lines, Now, known, rule
 from steelyard.recordings.report import Report
 from steelyard.recordings.tables import Cell, Cells, Row, cell, is_csv, names_of_csv, ruled_rows
-
-TITLE = "ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV"
 
 # known columns: by one of them a result is recognised
 _KNOWN = {

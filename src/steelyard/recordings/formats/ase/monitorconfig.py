@@ -1,7 +1,7 @@
-"""sp_monitorconfig of ASE: how much of each configured resource is in use.
+"""ASE sp_monitorconfig: configured resources in use. One report of all 'Usage information at date and time'.
 
-One report of all 'Usage information at date and time'; a cache that fills and is never reclaimed is seen in
-a series. A cache's figure is its last. 12.5 gives Reused as Yes or No, 15 and later a count.
+A cache that fills and is never reclaimed is seen in a series; its figure is its last. 12.5 gives Reused as
+Yes or No, 15 and later a count.
 """
 
 import re
@@ -10,8 +10,6 @@ from steelyard.recordings.cells import exact, number, slug
 from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
 from steelyard.recordings.tables import Row
-
-TITLE = "ASE sp_monitorconfig: configured resources in use"
 
 # its columns are named
 sniff = has(r"(?i)\bnum_free\s+num_active\s+pct_act\b")

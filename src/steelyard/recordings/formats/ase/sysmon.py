@@ -1,4 +1,4 @@
-"""sp_sysmon of ASE, threaded and process mode.
+"""ASE sp_sysmon, threaded and process mode; several reports in one file.
 
 Rates are count over Sample Interval: the column 'per sec' is rounded. 'Engine Utilization (Tick %)' of the
 threaded mode and 'Engine Busy Utilization' of the process mode count different things: their figures
@@ -13,8 +13,6 @@ from steelyard.recordings.clocks import moment_in
 from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, numbers, rule
 from steelyard.recordings.report import Better, Work
 from steelyard.recordings.tables import is_ruler
-
-TITLE = "ASE sp_sysmon, threaded and process mode; several reports in one file"
 
 _BEGINS = "Adaptive Server Enterprise System Performance Report"
 _HEADERS = (

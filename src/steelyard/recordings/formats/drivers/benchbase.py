@@ -1,4 +1,4 @@
-"""BenchBase's *.summary.json. Its percentiles are kept as its own: they cannot be pooled."""
+"""BenchBase: *.summary.json. Its percentiles are kept as its own: they cannot be pooled."""
 
 import json
 import re
@@ -9,8 +9,6 @@ from steelyard.errors import InputError
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Pools, Report, Work
 from steelyard.recordings.source import Source
-
-TITLE = "BenchBase: *.summary.json"
 
 _LATENCY = re.compile(r"(?:(\d+)(?:st|nd|rd|th) Percentile|(\w+)) Latency \(microseconds\)")
 _NAMES: dict[str, tuple[str, Pools]] = {

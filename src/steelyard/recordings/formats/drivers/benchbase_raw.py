@@ -1,4 +1,4 @@
-"""BenchBase's *.raw.csv: a row per transaction, with its worker."""
+"""BenchBase: *.raw.csv. A row per transaction, with its worker."""
 
 import re
 
@@ -6,8 +6,6 @@ from steelyard.recordings.events import reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-
-TITLE = "BenchBase: *.raw.csv"
 
 _HEADING = (
     "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),"

@@ -1,11 +1,9 @@
-"""go-tpc: its [Summary] lines and tpmC, which ends a run. Percentiles are go-tpc's own."""
+"""go-tpc: [Summary] and tpmC. The latter ends a run. Percentiles are go-tpc's own."""
 
 import re
 
 from steelyard.recordings.cells import exact, slug
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, worked
-
-TITLE = "go-tpc: [Summary] and tpmC"
 
 _PAIR = re.compile(r"([\w().]+): (\d+(?:\.\d+)?)")
 _SLACK = 0.01

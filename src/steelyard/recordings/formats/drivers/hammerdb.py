@@ -1,12 +1,10 @@
-"""HammerDB: its output as text, and the JSON that its command line prints. NOPM and TPM are per minute."""
+"""HammerDB: text and JSON output. NOPM and TPM are per minute."""
 
 from datetime import datetime
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, Now, has, known, noted, numbers, rule, word
 from steelyard.recordings.report import Work
-
-TITLE = "HammerDB: text and JSON output"
 
 _MINUTE_S = 60.0
 

@@ -1,4 +1,4 @@
-"""HammerDB's own repository, hammer.DB: a SQLite file; one report per job, by the rules of its text."""
+"""HammerDB's repository hammer.DB (SQLite). One report per job, by the rules of its text."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,8 +10,6 @@ from steelyard.recordings.formats.drivers import hammerdb
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-
-TITLE = "HammerDB's repository hammer.DB (SQLite)"
 
 _TIMES = ("calls", "min_ms", "avg_ms", "max_ms", "total_ms", "p99_ms", "p95_ms", "p50_ms")
 # between two looks at the clock: a query of somebody else's file may never end

@@ -1,11 +1,9 @@
-"""JMeter's JTL as CSV: a row per sample. Its columns are configurable, and are read by name."""
+"""JMeter: JTL as CSV. A row per sample; its columns are configurable, and are read by name."""
 
 from steelyard.recordings.events import reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-
-TITLE = "JMeter: JTL as CSV"
 
 _NEEDED = ("timeStamp", "elapsed")
 _CHECKS = {"success": " and lower(success) in ('true', 'false')", "SampleCount": " and \"SampleCount\" = '1'"}

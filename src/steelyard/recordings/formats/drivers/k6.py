@@ -1,4 +1,4 @@
-"""k6 --out json: one object per line. A request whose expected_response is false failed."""
+"""k6 --out json. One object per line. A request whose expected_response is false failed."""
 
 import math
 from datetime import datetime
@@ -6,8 +6,6 @@ from datetime import datetime
 from steelyard._core import histogram_of
 from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
 from steelyard.recordings.report import Work
-
-TITLE = "k6 --out json"
 
 # versions of k6 have their keys in different orders
 _POINT = (

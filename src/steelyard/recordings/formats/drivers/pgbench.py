@@ -1,4 +1,4 @@
-"""pgbench's summary and its progress lines; scripts, and the latencies of statements too.
+"""pgbench: summary and progress. Scripts, and the latencies of statements too.
 
 The length follows from the count and the rate: the duration is the planned one.
 """
@@ -19,8 +19,6 @@ from steelyard.recordings.lines import (
     word,
     worked,
 )
-
-TITLE = "pgbench: summary and progress"
 
 _D = r"(?:\d+\.\d+|NaN)"
 _PROGRESS = (

@@ -1,4 +1,4 @@
-"""pgbench -l: a line per transaction, or per interval (--aggregate-interval).
+"""pgbench -l: per transaction, or aggregated.
 
 Six columns are always the same. A seventh is the lag of a rate limit (-R) or the retries (--max-tries), which
 the file does not tell: it is read only where a schedule says which, `seventh = "lag"` or `"retries"`.
@@ -13,8 +13,6 @@ from steelyard.recordings.events import asked, reduced
 from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
-
-TITLE = "pgbench -l: per transaction, or aggregated"
 
 _EVENT = r"\d+ \d+ (?:\d+|skipped|failed|serialization|deadlock) \d+ \d{10} \d{1,6}(?: \d+){0,2}"
 _COLUMNS = {

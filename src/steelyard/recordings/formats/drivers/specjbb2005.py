@@ -1,8 +1,6 @@
-"""SPECjbb2005: throughput in bops and the spread of its threads, as text or raw properties."""
+"""SPECjbb2005: text and raw properties. Throughput in bops and the spread of its threads."""
 
 from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, rule
-
-TITLE = "SPECjbb2005: text and raw properties"
 
 
 def _property(now: Now, found: Found) -> None:

@@ -1,4 +1,4 @@
-"""sysbench 0.5 and 1.0: its summary, and intermediate results. Percentiles are sysbench's own.
+"""sysbench: summary and intermediate results. Versions 0.5 and 1.0; percentiles are sysbench's own.
 
 Counts of a checkpoint (--report-checkpoints) are since the one before, and are added up; `total time` is
 since the start.
@@ -20,8 +20,6 @@ from steelyard.recordings.lines import (
     word,
     worked,
 )
-
-TITLE = "sysbench: summary and intermediate results"
 
 _PROGRESS = (
     r"\[ (?P<t>\d+)s \] thds: (?P<clients>\d+) "

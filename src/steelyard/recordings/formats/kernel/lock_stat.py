@@ -1,4 +1,4 @@
-"""/proc/lock_stat of Linux, versions 0.3 (10 numbers a row) and 0.4 (12): times in microseconds.
+"""/proc/lock_stat of Linux, versions 0.3 and 0.4. They have 10 and 12 numbers a row: times in microseconds.
 
 It counts since it was cleared: of two captures in one file the difference counts. The table `locks` has no
 columns for bounces, shortest times and the time held: they are readings of the lock. The means of version 0.4
@@ -10,8 +10,6 @@ from typing import Any
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, Now, has, noted, rule
-
-TITLE = "/proc/lock_stat of Linux, versions 0.3 and 0.4"
 
 _COLUMNS = (
     "contention_bounces", "contended", "wait_min_ns", "wait_max_ns", "wait_total_ns", "wait_avg",

@@ -1,4 +1,4 @@
-"""lockmeter's `lockstat` of Linux 2.4 and 2.6: spinlocks and reader-writer locks, with their callers.
+"""lockmeter's lockstat (Linux 2.4, 2.6). Spinlocks and reader-writer locks, with their callers.
 
 The number of waits is the printed share of all acquisitions: a ratio of rounded figures. Lines may
 be wrapped: a row that ends early is read together with the next line.
@@ -9,8 +9,6 @@ from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
 from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, noted, numbers, rule
-
-TITLE = "lockmeter's lockstat (Linux 2.4, 2.6)"
 
 _T = r"[\d.]+(?:us|ms|s)?"
 _P = r"[\d.]+\s?%"

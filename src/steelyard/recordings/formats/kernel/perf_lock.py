@@ -1,9 +1,7 @@
-"""`perf lock contention`: the columns vary with its options, so they are read from the heading."""
+"""perf lock contention. The columns vary with its options, so they are read from the heading."""
 
 from steelyard.recordings.cells import time_ns
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
-
-TITLE = "perf lock contention"
 
 _TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"

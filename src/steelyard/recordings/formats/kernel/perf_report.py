@@ -1,4 +1,4 @@
-"""`perf report --stdio`: shares of the samples by symbol.
+"""perf report --stdio. Shares of the samples by symbol.
 
 With -n the number of samples is a column. Without it, it is the printed share of all samples. From 1,000 on
 perf cuts their number off to thousands (`11K` is 11,000 to 11,999; tools/perf/util/units.c), so such counts
@@ -9,8 +9,6 @@ import re
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
-
-TITLE = "perf report --stdio"
 
 # a command may hold blanks, as threads of browsers do
 _SYMBOL = re.compile(r"(?:(\S.*?)\s{2,})?(\S.*?)\s+\[([.kugH])\] (\S.*)")

@@ -1,8 +1,6 @@
-"""`perf script`: each sample with its stack, folded. Of several events the first is the profile."""
+"""perf script. Each sample with its stack, folded. Of several events the first is the profile."""
 
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rule
-
-TITLE = "perf script"
 
 _EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"

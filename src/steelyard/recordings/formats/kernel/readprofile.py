@@ -1,10 +1,8 @@
-"""readprofile and kernprof: ticks of the kernel's functions."""
+"""readprofile and kernprof (Linux). Ticks of the kernel's functions."""
 
 import re
 
 from steelyard.recordings.lines import Found, Lines, Now, rule
-
-TITLE = "readprofile and kernprof (Linux)"
 
 _TICKS = r"\s*(?P<count>\d+) +(?P<name>[A-Za-z_]\S*) +\d+\.\d+\s*"
 _KERNPROF = r"\s*(?P<name>[A-Za-z_]\S*)(?: \[[0-9a-f]+\]:)? +(?P<count>\d+)(?: \( ?[\d.]+%\))?\s*"

@@ -1,4 +1,4 @@
-"""AWR and Statspack of Oracle, text and HTML: latches, mutexes, statistics of the interval.
+"""Oracle AWR and Statspack, text and HTML. Latches, mutexes, statistics of the interval.
 
 Pct Get Miss and Wait Time are rounded: where the same latch stands in Latch Sleep Breakdown, its counts are
 taken. A time of 0 s is less than a second, not nothing. misses - spin gets is close to sleeps, not equal: the
@@ -16,8 +16,6 @@ from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Cells
-
-TITLE = "Oracle AWR and Statspack, text and HTML"
 
 _BEGINS = "WORKLOAD REPOSITORY report for|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
 _TITLES = r"Latch Sleep [Bb]reakdown|AWR Report for DB|AWR \d"

@@ -1,4 +1,4 @@
-"""Results of v$latch and v$result_cache_statistics, as SQL*Plus prints them or as CSV.
+"""Oracle v$latch and v$result_cache_statistics, SQL*Plus or CSV.
 
 Both count since the server started. Of two captures in one file the difference counts; a count that went
 back was reset in between, and the difference is not formed.
@@ -7,8 +7,6 @@ back was reset in between, and the difference is not formed.
 from steelyard.recordings.cells import number, slug, whole
 from steelyard.recordings.lines import Lines, Now, has, known
 from steelyard.recordings.tables import Row
-
-TITLE = "Oracle v$latch and v$result_cache_statistics, SQL*Plus or CSV"
 
 # counters by column; how many of the bundle's one of it is
 _LATCH = {"gets": 1, "misses": 1, "sleeps": 1, "spin_gets": 1, "wait_time": 1000}

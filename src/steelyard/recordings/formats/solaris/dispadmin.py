@@ -1,8 +1,6 @@
-"""`dispadmin -c CLASS -g`: a dispatch table. Quanta are in units of 1/RES seconds."""
+"""dispadmin -g (Solaris): a dispatch table. Quanta are in units of 1/RES seconds."""
 
 from steelyard.recordings.lines import Found, Lines, Now, has, numbers, rule, word
-
-TITLE = "dispadmin -g (Solaris): a dispatch table"
 
 _RES = r"\s*RES\s*=\s*(?P<res>\d+)\s*"
 _HEADING = r"\s*#\s*(?P<columns>(?i:(?:ts|ia|rt|fx)_quantum\b.*?)\s+(?i:PRIORITY LEVEL))\s*"

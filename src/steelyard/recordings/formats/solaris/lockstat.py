@@ -1,8 +1,6 @@
-"""lockstat of Solaris and FreeBSD: one table per kind of event; times in ns where the column says nsec."""
+"""lockstat (Solaris, illumos, FreeBSD). A table per kind of event; times in ns where the column says nsec."""
 
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule, word
-
-TITLE = "lockstat (Solaris, illumos, FreeBSD)"
 
 _SECTION = r"(?P<event>\S.*?): (\d+) events in (N) seconds \(.*\)"
 

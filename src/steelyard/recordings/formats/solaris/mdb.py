@@ -1,9 +1,7 @@
-"""Captures of MDB: ::cpuinfo, ::memstat, ::thread and ::threadlist, priority histograms of them."""
+"""MDB ::cpuinfo, ::memstat, ::thread (Solaris). ::threadlist too, and priority histograms of threads."""
 
 from steelyard.recordings.cells import number
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, reading, rule
-
-TITLE = "MDB ::cpuinfo, ::memstat, ::thread (Solaris)"
 
 _CPUINFO = r"\s*ID +ADDR +FLG +NRUN +BSPL +PRI +RNRN +KRNRN +SWITCH +THREAD +PROC\s*"
 _THREADS = r"\s*ADDR +STATE +FLG +PFLG +SFLG +PRI +EPRI\b.*"

@@ -1,12 +1,10 @@
-"""`prstat -mL` of Solaris: where each thread spent its time, in percent of it. A heading begins a reading.
+"""prstat -mL (Solaris). Where each thread spent its time, in percent of it. A heading begins a reading.
 
 Counts from 1,000 are abbreviated, those from 100,000 as tenths of a million: `.1M`.
 """
 
 from steelyard.recordings.cells import abbreviated, exact
 from steelyard.recordings.lines import Found, Lines, Now, has, rule
-
-TITLE = "prstat -mL (Solaris)"
 
 _COLUMNS = "USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG"
 _HEADING = rf" *PID USERNAME {_COLUMNS} PROCESS/"

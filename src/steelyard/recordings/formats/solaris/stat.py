@@ -1,4 +1,4 @@
-"""vmstat and mpstat of Solaris and illumos: headings repeat, and so do names within one heading.
+"""vmstat and mpstat of Solaris. Of illumos too; headings repeat, and so do names within one heading.
 
 mpstat prints `st` in place of `wt` from 11.x on. Times are not printed: readings are numbered. The first
 reading counts since the boot.
@@ -6,8 +6,6 @@ reading counts since the boot.
 
 from steelyard.recordings.columns import Columns, Heading
 from steelyard.recordings.lines import has
-
-TITLE = "vmstat and mpstat of Solaris"
 
 _MPSTAT, _VMSTAT = (
     r"^ *(?:CPU|SET) +minf +mjf +xcal\b.*\bidl\b",

@@ -1,9 +1,7 @@
-"""iostat of sysstat on Linux. Its first report counts since the boot: it is left out where others follow."""
+"""iostat (Linux). Its first report counts since the boot: it is left out where others follow."""
 
 from steelyard.recordings.columns import Columns, Heading, sysstat
 from steelyard.recordings.lines import has
-
-TITLE = "iostat (Linux)"
 
 
 def _heading(columns: list[str]) -> Heading | None:

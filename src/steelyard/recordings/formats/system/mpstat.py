@@ -1,11 +1,9 @@
-"""mpstat of sysstat on Linux."""
+"""mpstat (Linux)."""
 
 from steelyard.recordings.clocks import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
-
-TITLE = "mpstat (Linux)"
 
 # `sar -u ALL` has the same columns in another order
 sniff = has(BANNER.pattern, rf"^{CLOCK}\s+CPU\s+%usr\s+%nice(?!.*%steal\s+%irq)")

@@ -1,11 +1,9 @@
-"""pidstat of sysstat: CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
+"""pidstat (Linux). CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
 from steelyard.recordings.clocks import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
-
-TITLE = "pidstat (Linux)"
 
 sniff = has(
     BANNER.pattern,

@@ -1,4 +1,4 @@
-"""sar's binary files as JSON: `sadf -j`."""
+"""sadf -j (sar's binary files as JSON)."""
 
 import json
 import re
@@ -10,8 +10,6 @@ from steelyard.recordings.clocks import DAY_S
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-
-TITLE = "sadf -j (sar's binary files as JSON)"
 
 _NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost")
 _HOST = re.compile(r'"(nodename|number-of-cpus)"\s*:\s*("[^"]*"|\d+)\s*,')

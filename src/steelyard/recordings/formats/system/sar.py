@@ -1,11 +1,9 @@
-"""sar of sysstat, as text: where the binary file is gone. `sadf -j` of the binary is the better source."""
+"""sar (Linux), as text. Where the binary file is gone: `sadf -j` of the binary is the better source."""
 
 from steelyard.recordings.clocks import CLOCK
 from steelyard.recordings.columns import Columns, Heading, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
-
-TITLE = "sar (Linux), as text"
 
 _NAMES = ("CPU", "DEV", "IFACE", "INTR", "BUS", "TTY", "FILESYSTEM", "MOUNTPOINT", "FCHOST")
 sniff = has(

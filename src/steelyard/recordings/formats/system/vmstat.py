@@ -1,4 +1,4 @@
-"""vmstat of Linux, 2.4 included. Its first row counts since the boot: it is left out where others follow.
+"""vmstat (Linux, 2.4 included). Its first row counts since the boot: it is left out where others follow.
 
 Amounts of memory and pages have the unit that the option -S chose, which the text does not tell: their
 names carry none. Without timestamps (-t) the readings are numbered.
@@ -6,8 +6,6 @@ names carry none. Without timestamps (-t) the readings are numbered.
 
 from steelyard.recordings.columns import Columns, Heading
 from steelyard.recordings.lines import has
-
-TITLE = "vmstat (Linux, 2.4 included)"
 
 _CPU = ("us", "sy", "id", "wa", "st", "gu")
 

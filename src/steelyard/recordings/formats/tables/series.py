@@ -1,7 +1,7 @@
-"""One server alone: a table of CSV with its throughput by number of clients.
+"""a table of CSV with the columns clients and per_s. One server alone, its throughput by number of clients.
 
-The first line names the columns: `clients`, `per_s`; others are ignored. Only rates are known, so each
-load point gets the same length.
+The first line names the columns; others are ignored. Only rates are known, so each load point gets the same
+length.
 """
 
 from steelyard.errors import InputError
@@ -10,8 +10,6 @@ from steelyard.recordings.lines import Lines, Now, has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row
-
-TITLE = "a table of CSV with the columns clients and per_s"
 
 _LENGTH_S = 100.0
 _SLOWEST_PER_S = 1e-9
