@@ -88,7 +88,7 @@ _Act = Callable[[Now, Found], object]
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of line. act: takes it; False: it is not of this kind; a ValueError: it is not understood.
+    """One kind of line. act: takes it; a ValueError: it is not of this kind.
 
     once: what such a line gives, which a run has once: the next such line is of another run.
     """
@@ -223,10 +223,10 @@ class Lines:
                 found.append(now := Now(Report(source.place(row.line)), source))
             now.words[self.run] = of or now.words[self.run]
             try:
-                known = self.table and row.table and self.table(now, row) is not False
+                if not (self.table and row.table):
+                    raise ValueError
+                self.table(now, row)
             except (ValueError, LookupError):
-                known = False
-            if not known:
                 source.skip(row.line, row.text)
         for now in found:
             now.close()
@@ -253,12 +253,10 @@ class Lines:
             found[-1].below = below
             # a number beyond 2^53, or with two points
             try:
-                if one.act(found[-1], match) is False:
-                    continue
+                one.act(found[-1], match)
             except (ValueError, LookupError):
-                source.skip(line, text)
-            else:
-                found[-1].seen |= {one.once.format(**match.groupdict())} - {""}
+                continue
+            found[-1].seen |= {one.once.format(**match.groupdict())} - {""}
             return True
         return False
 

@@ -96,10 +96,11 @@ def _lists(now: Now, found: Found) -> None:
     now.numbers["lists"] -= 1
 
 
-def _listed(now: Now, found: Found) -> bool:
+def _listed(now: Now, found: Found) -> None:
+    if not (lists := int(now.numbers["lists"])):
+        raise ValueError
     # numbers of lists are negative
-    row = Row(0, found[0], found.groupdict(), int(now.numbers["lists"]))
-    return row.table < 0 and _row(now, row) is None
+    _row(now, Row(0, found[0], found.groupdict(), lists))
 
 
 def _close(now: Now) -> None:

@@ -22,14 +22,14 @@ def _time(now: Now, found: Found) -> None:
     report.seconds = (at - report.began).total_seconds() or None
 
 
-def _resource(now: Now, row: Row) -> bool | None:
+def _resource(now: Now, row: Row) -> None:
     """Adds a row. num_active has its limit beside it: what is free and what is active together."""
     cells, report = row.cells, now.report
     free, active, most = number(cells["num_free"]), exact(cells["num_active"]), number(cells["max_used"])
     reused = next((cells[name] for name in ("reused", "reuse_cnt") if name in cells), "")
     # isql prints NULL for what has no value
     if not all(cells.values()) or not re.fullmatch(r"Yes|No|NA|NULL|\d*", reused):
-        return False
+        raise ValueError
     name, values = cells["name"], {"num_active": active, "max_used": most}
     if free is not None and free + active > 0:
         values |= {"num_active_limit": free + active, "active_percent": 100 * active / (free + active)}
@@ -41,7 +41,6 @@ def _resource(now: Now, row: Row) -> bool | None:
         report.sample(report.seconds or 0.0, name, metric, value)
     if name.startswith("procedure cache size"):
         report.figure(slug(name) + "_active", active, "pages of 2 KB")
-    return None
 
 
 # samples at the times that the file gives

@@ -66,15 +66,14 @@ def _header(now: Now, found: Found) -> None:
     report.facts[name] = value
 
 
-def _table(now: Now, found: Found) -> bool | None:
+def _table(now: Now, found: Found) -> None:
     """The line above a ruler: title of a section, or names of the columns."""
     parts = re.split(r"\s{2,}", found[0].strip(" >\t"))
     if not (is_ruler(now.below) or found[1]) or any(re.fullmatch(_CELL, part) for part in parts):
         # a damaged row above the ruler that ends its table
-        return False
+        raise ValueError
     now.words |= {"table": parts[0].lower(), "columns": " ".join(map(slug, parts[1:])), "pool": ""}
     now.path.clear()
-    return None
 
 
 def _pool(now: Now, found: Found) -> None:
@@ -88,7 +87,7 @@ def _at(now: Now, indent: int, in_pool: bool = False) -> None:
     now.path = {level: name for level, name in now.path.items() if level < indent}
 
 
-def _row(now: Now, found: Found) -> bool | None:
+def _row(now: Now, found: Found) -> None:
     cells, label = re.findall(_CELL, found[3]), re.sub(r"\s{2,}", " ", found[2] or "")
     words, report, name = now.words, now.report, slug(label)
     _at(now, len(found[1]), in_pool=not label or label.startswith("Pool Summary"))
@@ -107,12 +106,12 @@ def _row(now: Now, found: Found) -> bool | None:
     if prefix or {"count", "of_total"} & row.keys():
         for column, cell in row.items():
             if values[column] is not None and cell.endswith("%") != (bool(prefix) or column == "of_total"):
-                return False
+                raise ValueError
     if prefix:
         for column, value in values.items():
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
             report.sample(0, f"{words['pool'] or 'server'} {label or 'Average'}", metric, value)
-        return None
+        return
     entity = " / ".join(filter(None, (words["table"], words["pool"], *now.path.values(), label)))
     # a count with decimals is an average
     metrics = {"of_total": "of_total_percent", "count": "average" if "." in row.get("count", "") else "count"}
@@ -124,7 +123,7 @@ def _row(now: Now, found: Found) -> bool | None:
     count = values.get("count")
     # of what is 'n/a' per second the count is a state or a maximum, not a number of events
     if count is None or metrics["count"] != "count" or values.get("per_sec") is None or not report.seconds:
-        return None
+        return
     rate = count / report.seconds
     report.sample(0, entity, "rate_per_s", rate)
     if name in _RATES:
@@ -132,20 +131,18 @@ def _row(now: Now, found: Found) -> bool | None:
         report.figure(f"{short}_per_s", rate, "1/s", _RATES[name])
     if name == "committed_xacts":
         report.work = Work(int(count), driver=False)
-    return None
 
 
-def _title(now: Now, found: Found) -> bool | None:
+def _title(now: Now, found: Found) -> None:
     """A line without numbers whose rows follow."""
     indent, body, below = len(found[1]), found[2], now.below.lstrip()
     if call := re.match(_CALL, now.source.title):
         _interval(now, call)
     deeper = len(now.below) - len(below) > indent or below.startswith("ThreadPool :")
     if not deeper and not body.endswith((":", "during sample")):
-        return False
+        raise ValueError
     _at(now, indent)
     now.path[indent] = body.rstrip(":")
-    return None
 
 
 def _advice(now: Now, found: Found) -> None:
@@ -198,7 +195,7 @@ read = Lines(
             r"\s*(?:Your |and I/?O Polling|configuration parameter|the machine to be|Tuning Recommendations"
             r"|\[\.\.\.\]|=+ ?End of Report)|\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)"
         ),
-        rule(rf"( *)(?!{_HEADERS})([A-Z][\w /().%:'-]*?)\s*", _title),
+        rule(rf"( *)(?!{_HEADERS}|.*\s{{2,}}{_CELL}\s*$)([A-Z][\w /().%:'-]*?)\s*", _title),
     ),
     _close,
 )

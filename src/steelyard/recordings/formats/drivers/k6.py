@@ -15,14 +15,14 @@ _POINT = (
 )
 
 
-def _point(now: Now, found: Found) -> bool | None:
+def _point(now: Now, found: Found) -> None:
     at, value, n = datetime.fromisoformat(found["time"]).timestamp(), float(found["value"]), now.numbers
     if found["metric"] == "vus":
         n["users"] = max(n["users"], value)
-        return None
+        return
     if value < 0 and found["metric"] == "http_req_duration":
         # a clock that was set back
-        return False
+        raise ValueError
     n["start"] = min(n.get("start", at), at)
     if found["metric"] != "http_req_duration":
         now.report.sample(at, "k6", found["metric"], value)
@@ -34,7 +34,6 @@ def _point(now: Now, found: Found) -> bool | None:
         # what a histogram distinguishes: few different ones
         shift = max(0, ns.bit_length() - 11)
         now.counts["ns", ns >> shift << shift] += 1
-    return None
 
 
 def _close(now: Now) -> None:

@@ -52,14 +52,13 @@ def _lag(now: Now, found: Found) -> None:
     now.report.figure("lag_max", exact(found[2]), "ms", "lower", "max")
 
 
-def _statement(now: Now, found: Found) -> bool | None:
+def _statement(now: Now, found: Found) -> None:
     if now.numbers.get("columns") != sum(map(bool, found.group(2, 3))):
-        return False
+        raise ValueError
     script = now.words["script"]
     entity = f"{script + ': ' if script else ''}statement {found[4].strip()}"
     for name, cell in zip(("latency_mean_ms", "failures", "retries"), found.groups(), strict=False):
         now.report.sample(0, entity, name, float(cell) if cell else None)
-    return None
 
 
 def _close(now: Now) -> None:

@@ -87,12 +87,12 @@ def _seventh(source: Source, report: Report) -> None:
         report.figure("lag_max", most_ms, "ms", "lower", "max")
 
 
-def _interval(now: Now, found: Found) -> bool | None:
+def _interval(now: Now, found: Found) -> None:
     """Readings of one interval: counts, latency, and lag where there was one."""
     cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
     n = now.numbers
     if len(cells) != n.setdefault("width", len(cells)):
-        return False
+        raise ValueError
     if len(now.counts) > 2 * _SECONDS_MAX:
         raise InputError(f"{now.report.place}: more than {_SECONDS_MAX:,} intervals", "split the file")
     second, done = cells.pop("at"), cells["transactions"]
@@ -113,7 +113,6 @@ def _interval(now: Now, found: Found) -> bool | None:
         else:
             cells = {column: value for column, value in cells.items() if not column.startswith(name)}
     now.report.samples.add_row(at_s, "pgbench", cells)
-    return None
 
 
 def _close(now: Now) -> None:

@@ -26,11 +26,11 @@ def _heading(now: Now, found: Found) -> None:
     now.words["columns"] = " ".join(name for name in _COLUMNS if new or not name.endswith("avg"))
 
 
-def _lock(now: Now, found: Found) -> bool | None:
+def _lock(now: Now, found: Found) -> None:
     columns, cells, name = now.words["columns"].split() or _COLUMNS, found[2].split(), found[1]
     now.numbers["rulers"] = 0
     if len(cells) != len(columns) and not (found[3] and _LEAST <= len(cells) < len(columns)):
-        return False
+        raise ValueError
     values = {
         c: exact(cell) * (1e3 if c.endswith("_ns") else 1) for c, cell in zip(columns, cells, strict=False)
     }
@@ -52,7 +52,6 @@ def _lock(now: Now, found: Found) -> bool | None:
         wait_max_ns=round(values["wait_max_ns"]),
         **more,
     )
-    return None
 
 
 def _ruler(now: Now, found: Found) -> None:
@@ -60,16 +59,15 @@ def _ruler(now: Now, found: Found) -> None:
     now.seen.clear()
 
 
-def _site(now: Now, found: Found) -> bool | None:
+def _site(now: Now, found: Found) -> None:
     # the kernel keeps no times of a call site, and has each site once below a ruler
     rulers = now.numbers["rulers"]
     if rulers not in (1, 2) or found[3] in now.seen:
         now.numbers["rulers"] = 3
-        return False
+        raise ValueError
     now.seen.add(found[3])
     metric = "contentions" if rulers == 1 else "waited_for"
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))
-    return None
 
 
 sniff = has(r"lock_stat version 0\.[34]\b|class name    con-bounces")

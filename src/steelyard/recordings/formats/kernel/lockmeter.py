@@ -43,23 +43,24 @@ def _continue(now: Now, found: Found) -> None:
     row["call_site" if row["call_site"] else "lock"] += found[1]
 
 
-def _wrapped(now: Now, found: Found) -> bool | None:
+def _wrapped(now: Now, found: Found) -> None:
     """A row that ends early, together with the next line."""
     whole = f"{found[0]}\n{now.below}"
     if (row := _ROW.fullmatch(whole) or _READS.fullmatch(whole)) is None:
-        return False
+        raise ValueError
     now.words["rest"] = now.below
-    return _lock(now, row)
+    _lock(now, row)
 
 
-def _rest(now: Now, found: Found) -> bool:
-    return now.words.pop("rest", "") == found[0]
+def _rest(now: Now, found: Found) -> None:
+    if now.words.pop("rest", "") != found[0]:
+        raise ValueError
 
 
-def _lock(now: Now, row: Found) -> bool | None:
+def _lock(now: Now, row: Found) -> None:
     section, parent = now.words.get("section", "SPINLOCKS"), now.words["parent"]
     if ("readers" in row.groupdict()) != (section == "RWLOCK READS"):
-        return False
+        raise ValueError
     if "\n" in row[0] or row.start("name") <= now.numbers["name"] + 1:
         parent = ""
     now.words["parent"] = parent or row["name"]
@@ -79,7 +80,6 @@ def _lock(now: Now, row: Found) -> bool | None:
         values["hold_max_ns"] = time_ns(hold_max)
     type_ = "" if row["name"].startswith("*") else _TYPES[section]
     now.report.lock(parent or row["name"], type_, row["name"] if parent else "", acquisitions=total, **values)
-    return None
 
 
 sniff = has(r"^[>\s]*SPINLOCKS\s+HOLD\s+WAIT")

@@ -7,9 +7,9 @@ _TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
 
 
-def _lock(now: Now, found: Found) -> bool | None:
+def _lock(now: Now, found: Found) -> None:
     if not (columns := now.words["columns"].split()):
-        return False
+        raise ValueError
     parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
     kind = parts.get("type", "")
     now.report.lock(
@@ -20,7 +20,6 @@ def _lock(now: Now, found: Found) -> bool | None:
         wait_total_ns=round(time_ns(found[2]) or 0),
         wait_max_ns=round(time_ns(found[3]) or 0),
     )
-    return None
 
 
 sniff = has(rf"^{_HEADING}$")

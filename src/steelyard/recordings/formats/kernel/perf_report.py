@@ -29,21 +29,20 @@ def _samples(now: Now, found: Found) -> None:
         now.numbers["most"] = now.numbers["total"] + times - 1
 
 
-def _row(now: Now, found: Found) -> bool | None:
+def _row(now: Now, found: Found) -> None:
     columns, n = now.words["columns"], now.numbers
     with_count = " Samples" in columns
     counted = re.fullmatch(r"(\d+)\s+(\S.*)", found[3]) if with_count else None
     symbol = _SYMBOL.fullmatch(counted[2] if counted else found[3])
     fits = columns and bool(found[1]) == ("Children" in columns) and bool(counted) == with_count
     if symbol is None or not fits:
-        return False
+        raise ValueError
     command, _, kind, name = symbol.groups()
     count = int(counted[1]) if counted else round(n["total"] * exact(found[2]) / 100)
     function = _IPC.sub("", name).replace(";", ":") + ("_[k]" if kind == "k" else "")
     n["counted"] = with_count
     if now.words["event"] == now.report.facts["event"]:
         now.report.stack(f"{command or 'all'};{function}", count)
-    return None
 
 
 def _close(now: Now) -> None:

@@ -66,7 +66,7 @@ def _elapsed(now: Now, found: Found) -> None:
     now.report.seconds = now.report.seconds or 60 * exact(found[1], decimal_comma=True) or None
 
 
-def _row(now: Now, cells: Cells) -> bool | None:
+def _row(now: Now, cells: Cells) -> None:
     """Adds one row of a table that is known by its columns. Raises ValueError, KeyError."""
     report = now.report
     # Statspack heads one of its tables otherwise
@@ -93,10 +93,9 @@ def _row(now: Now, cells: Cells) -> bool | None:
         _statistic(
             report, cells["statistic"], int(exact(cells["total"])), number(cells.get("per_second", ""))
         )
-    else:
-        # the rest of a cell that was too long
-        return bool(cells) and not any(list(cells.values())[:-1])
-    return None
+    elif not cells or any(list(cells.values())[:-1]):
+        # and not the rest of a cell that was too long
+        raise ValueError
 
 
 def _statistic(report: Report, name: str, total: int, per_s: float | None) -> None:
@@ -111,18 +110,17 @@ def _statistic(report: Report, name: str, total: int, per_s: float | None) -> No
         report.figure("cpu_used_percent_of_one_cpu", total / report.seconds, "%", "lower")
 
 
-def _piped(now: Now, found: Found) -> bool | None:
+def _piped(now: Now, found: Found) -> None:
     """A row of a table with `|` between the cells."""
     cells = [cell.strip() for cell in found[0].strip().removeprefix("|").removesuffix("|").split("|")]
     first, columns = cells[0].rpartition(": ")[2].strip(), now.words["columns"].split("|")
+    if first in _FIRST and len(cells) > 1:
+        now.words["columns"] = "|".join(map(slug, [first, *cells[1:]]))
+        return
     if len(cells) == 1:
         now.words["columns"] = ""
-    elif first in _FIRST:
-        now.words["columns"] = "|".join(map(slug, [first, *cells[1:]]))
-        return None
-    elif len(cells) == len(columns):
-        return _row(now, dict(zip(columns, cells, strict=True)))
-    return False
+        raise ValueError
+    _row(now, dict(zip(columns, cells, strict=True)))
 
 
 def _close(now: Now) -> None:

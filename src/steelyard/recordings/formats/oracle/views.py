@@ -17,7 +17,7 @@ sniff = has(
 )
 
 
-def _row(now: Now, row: Row) -> bool | None:
+def _row(now: Now, row: Row) -> None:
     cells, report = row.cells, now.report
     value = number(cells.get("value", ""))
     # without a number the column is empty
@@ -29,12 +29,12 @@ def _row(now: Now, row: Row) -> bool | None:
     # a latch has children, each with its number
     name = " ".join(filter(None, (cells["name"], cells.get("child"))))
     if not name or f"{row.table} {name}" in now.seen:
-        return False
+        raise ValueError
     now.seen.add(f"{row.table} {name}")
     if "gets" in counts:
         report.row("latches", latch=name, **counts)
     elif value is None:
-        return False
+        raise ValueError
     else:
         at = now.numbers[name]
         now.numbers[name] += 1
@@ -42,7 +42,6 @@ def _row(now: Now, row: Row) -> bool | None:
         report.sample(at, "result cache", slug(name) + ("_total" if counted else ""), value)
         if name == "Block Count Maximum":
             report.sample(at, "result cache", "block_count_current_limit", value)
-    return None
 
 
 def _close(now: Now) -> None:

@@ -10,18 +10,17 @@ def _class(now: Now, found: Found) -> None:
     now.report.facts["class"] = found[0].strip("# ").removesuffix(" Configuration")
 
 
-def _row(now: Now, found: Found) -> bool | None:
+def _row(now: Now, found: Found) -> None:
     columns, cells, n = now.words["columns"].split()[:-2], found[1].split(), now.numbers
     now.report.facts["RES"] = f"{n['res']:.0f}"
     level = n["level"] = int(found[2]) if found[2] else n.get("level", -1) + 1
     # -2 is an endless quantum
     if len(cells) != len(columns) or int(cells[0]) < 0 or not n["res"]:
-        return False
+        raise ValueError
     for name, cell in zip(columns, cells, strict=True):
         quantum = name.endswith("quantum")
         value = int(cell) * 1000 / n["res"] if quantum else float(cell)
         now.report.sample(0, f"priority {level:.0f}", "quantum_ms" if quantum else name, value)
-    return None
 
 
 sniff = has(rf"^{_RES}$", rf"^{_HEADING}$")

@@ -11,22 +11,21 @@ def _section(now: Now, found: Found) -> None:
     now.report.sample(0, found[1], "events", float(found[2]))
 
 
-def _row(now: Now, found: Found) -> bool | None:
+def _row(now: Now, found: Found) -> None:
     """Spins and blocks become rows of `locks`, all else readings."""
     # of rates (-R) no heading is known
     event, unit = now.words["event"], now.words["unit"]
     count, each = int(found[1]), int(found[2] or 0)
     if "unit" not in now.words or bool(unit) != bool(found[2]):
-        return False
+        raise ValueError
     if unit == "nsec" and "hold" not in event:
         # lockstat prints means alone, no longest wait
         now.report.lock(found[3], event, found[4], contended=count, wait_total_ns=count * each)
-        return None
+        return
     entity = f"{event}: {found[3]} at {found[4]}"
     now.report.sample(0, entity, "events", float(count))
     if unit:
         now.report.sample(0, entity, f"mean_{unit.replace('nsec', 'ns')}", float(each))
-    return None
 
 
 sniff = has(rf"^{_SECTION}$", "indv")

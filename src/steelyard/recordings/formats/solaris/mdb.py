@@ -8,20 +8,18 @@ _THREADS = r"\s*ADDR +STATE +FLG +PFLG +SFLG +PRI +EPRI\b.*"
 _MEMORY = r"\s*Page Summary +Pages +(?P<unit>MB|Bytes) +%Tot\s*"
 
 
-def _thread(now: Now, found: Found) -> bool | None:
+def _thread(now: Now, found: Found) -> None:
     if len(found[0].split()) != now.numbers["columns"]:
-        return False
+        raise ValueError
     now.counts[f"threads {found[1]} at priority", float(found[2])] += 1
-    return None
 
 
-def _pages(now: Now, found: Found) -> bool | None:
+def _pages(now: Now, found: Found) -> None:
     if not now.words["unit"]:
-        return False
+        raise ValueError
     now.report.sample(0, found[1], "pages", float(found[2]))
     if now.words["unit"] == "MB":
         now.report.sample(0, found[1], "mb", number(found[3]))
-    return None
 
 
 def _close(now: Now) -> None:

@@ -22,14 +22,13 @@ def read(source: Source) -> list[Report]:
     """A report per row. Raises InputError where the table has no row."""
     found: list[Report] = []
 
-    def take(now: Now, row: Row) -> bool | None:
+    def take(now: Now, row: Row) -> None:
         clients, per_s = whole(row.cells["clients"]), exact(row.cells["per_s"])
         if clients < 1 or not per_s >= _SLOWEST_PER_S:
-            return False
+            raise ValueError
         found.append(Report(source.place(row.line), clients=clients, seconds=_LENGTH_S))
         found[-1].work = Work(round(per_s * _LENGTH_S))
         found[-1].notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
-        return None
 
     Lines((), table=take)(source)
     if not found:
