@@ -1,8 +1,12 @@
-"""Numbers in the cells of reports: thousands, decimal commas, multiples, cells that hold none."""
+"""Numbers and times in reports: thousands, decimal commas, multiples, cells that hold none; days as languages
+write them, times of the day, of the epoch, or whole, and zones that follow.
+"""
 
 import math
 import re
-from datetime import datetime
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime
 
 # beyond it a float cannot represent every whole number
 LARGEST = 2.0**53
@@ -15,6 +19,15 @@ _COMMA = re.compile(r"[+-]?\d+,\d+")
 _MULTIPLES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9, "h": 3600e9}
 _TIME = re.compile(r"([\d.,]+)\s*(ns|us|µs|ms|sec|s|m|h)")
+DAY_S = 86_400
+EPOCH = date(1970, 1, 1)
+# locales write AM, am and a.m.
+CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AaPp])\.? ?[Mm]\b\.?)?"
+_TIME_OF_DAY = re.compile(CLOCK + r"\s+(.*)")
+_EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*|\S*[^\d\s].*)")
+_ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
+_DAY = r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})"
+_STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{CLOCK}{_ZONE}")
 
 
 def number(text: str, decimal_comma: bool = False) -> float | None:
@@ -98,3 +111,53 @@ def has_decimal_commas(head: str) -> bool:
 def slug(text: str) -> str:
     """`Pct Get Miss` -> `pct_get_miss`: a name of a metric or a column."""
     return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def time_of(text: str) -> tuple[date | None, float | None, str]:
+    """Day and second of the day where a line has them, and all else that it has."""
+    if found := _TIME_OF_DAY.fullmatch(text):
+        return None, _second(found.groups()), found[5]
+    if found := _EPOCH_TIME.fullmatch(text):
+        return EPOCH, float(found[1]), found[2]
+    if (found := _STAMP.fullmatch(text)) and (day := day_of(found[2])):
+        return day, _second(found.groups()[2:]), found[1]
+    return None, None, text.removeprefix("#")
+
+
+def _second(clock: Sequence[str | None]) -> float:
+    hour, minute, second = (int(cell or 0) for cell in clock[:3])
+    hour = hour % 12 + (12 if clock[3] in "Pp" else 0) if clock[3] else hour
+    return 3600.0 * hour + 60.0 * minute + second
+
+
+def day_of(text: str) -> date | None:
+    """The day of a banner or a time; None where day and month cannot be distinguished."""
+    if not re.fullmatch(_DAY, text):
+        return None
+    parts = [int(part) for part in re.split(r"\D", text)]
+    try:
+        if "-" in text:
+            return date(*parts)
+        if "." in text:
+            return date(*reversed(parts))
+        first, second, year = parts
+        if first <= 12 and second <= 12 and first != second:
+            return None
+        month, day = (first, second) if first <= 12 else (second, first)
+        return date(year + (2000 if year < 100 else 0), month, day)
+    except (ValueError, TypeError):
+        return None
+
+
+def next_s(last_s: float, second: float) -> float:
+    """A second of the day after a time, both since a midnight: before it by half a day is the next day's."""
+    second += last_s // DAY_S * DAY_S
+    return second + DAY_S * (second < last_s - DAY_S / 2)
+
+
+def moment_in(text: str, *formats: str) -> datetime:
+    """A time in one of the formats of strptime, months in English. Raises ValueError for any other text."""
+    for one in formats:
+        with suppress(ValueError):
+            return datetime.strptime(" ".join(text.split()), one)
+    raise ValueError(text)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from steelyard.recordings.cells import has_decimal_commas, number
-from steelyard.recordings.clocks import DAY_S, EPOCH, day_of, next_s, time_of
+from steelyard.recordings.cells import DAY_S, EPOCH, day_of, has_decimal_commas, next_s, number, time_of
 from steelyard.recordings.report import Report
-from steelyard.recordings.samples import Mean
+from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import BANNER, Source
 
 # an average, in any language, ends at its colon
@@ -115,7 +114,7 @@ class Columns:
         since_boot = self.since_boot and not without
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
-        busy: dict[str, Mean] = {}
+        busy = Samples()
         for row in self._after_boot(rows, report) if since_boot else rows:
             if origin_s is None:
                 origin_s, origin = row.at_s or 0.0, row.number
@@ -136,10 +135,10 @@ class Columns:
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
                     if idle and row.foots and re.fullmatch(things, thing):
-                        busy.setdefault(figure, Mean()).add(100 - sum(idle))
+                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)})
         report.seconds = last_s or None
-        for figure, mean in busy.items():
-            report.figure(figure, mean.value, "%")
+        for (figure, unit), mean in busy.means().items():
+            report.figure(figure, mean, unit)
         return [report]
 
     def _after_boot(self, rows: Iterator[_Row], report: Report) -> Iterator[_Row]:

@@ -37,15 +37,14 @@ def _lines_of(path: Path, columns: Mapping[str, str], delimiter: str) -> str:
     )
 
 
-def reduced(
-    source: Source, report: Report, columns: Mapping[str, str], query: str, delimiter: str = ","
-) -> None:
-    """Fills a report with the work of a file: CSV with a heading, or columns without one and blanks between.
+def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: str = ",") -> list[Report]:
+    """A report of the work of a file: CSV with a heading, or columns without one and blanks between.
 
     columns: types by name. query: selects from `raw`, which is the file: end_us (of the epoch), us (latency),
     client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
     Raises InputError for what DuckDB cannot read.
     """
+    report = Report(source.place(source.first))
     with readable(source) as path, source.deadline.query(source.path) as connection:
         connection.execute("set preserve_insertion_order = false")
         # by second and by client apart: together they would make a group of nearly every row
@@ -63,6 +62,7 @@ def reduced(
         _rejected(source, connection)
         _latency(report, connection)
         _clients(report, connection)
+    return [report]
 
 
 @contextmanager

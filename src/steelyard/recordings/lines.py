@@ -66,10 +66,9 @@ class Now:
 
     def latch(self, name: str, capture: int = 0) -> dict[str, Any]:
         """The row of a latch; of each capture there is one."""
-        if (capture, name) not in self.latches:
-            self.report.row("latches", latch=name)
-            self.latches[capture, name] = self.report.rows["latches"][-1]
-        return self.latches[capture, name]
+        if (key := (capture, name)) not in self.latches:
+            self.latches[key] = self.report.row("latches", latch=name)
+        return self.latches[key]
 
     def close(self) -> None:
         """Gives the report its readings. Times of the epoch begin one interval before the first."""
@@ -109,9 +108,9 @@ def rule(pattern: str, act: _Act, once: str = "") -> Rule:
     return Rule(re.compile(_N.sub(lambda _: _NUMBER, pattern)), act, once)
 
 
-def known(begins: str) -> Rule:
+def known(begins: str, once: str = "") -> Rule:
     """Lines that begin so tell no figure."""
-    return rule(rf"(?:{begins}).*", lambda now, found: None)
+    return rule(rf"(?:{begins}).*", lambda now, found: None, once)
 
 
 def noted(pattern: str, text: str, code: str = "source-warns") -> Rule:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from math import isfinite
 from typing import Any, Literal, Protocol
@@ -101,13 +101,6 @@ class Report:
         """Of its work; 0 without any."""
         return self.work.detail if self.work else 0
 
-    @property
-    def ended(self) -> datetime | None:
-        """When the interval ended; None where beginning or length is not known."""
-        if self.began is None or self.seconds is None:
-            return None
-        return self.began + timedelta(seconds=self.seconds)
-
     def figure(
         self, name: str, value: float | None, unit: str, better: Better = "neither", pools: Pools = "time"
     ) -> None:
@@ -138,12 +131,13 @@ class Report:
         if (code, text) not in self.notices:
             self.notices.append((code, text))
 
-    def row(self, table: str, **values: Any) -> None:
-        """Adds a row of a table of the bundle. Raises InputError for more than memory holds."""
+    def row(self, table: str, **values: Any) -> dict[str, Any]:
+        """Adds a row of a table of the bundle, and gives it. Raises InputError for more than memory holds."""
         rows = self.rows.setdefault(table, [])
         rows.append(values)
         if len(rows) > _ROWS_MAX:
             raise InputError(f"{self.place}: more than {_ROWS_MAX:,} rows of {table}", "split the file")
+        return values
 
     def lock(self, lock: str, type_: str = "", call_site: str = "", **values: Any) -> None:
         """Adds a lock, or one of its call sites."""

@@ -171,12 +171,13 @@ def _check_servers(reports: Sequence[Report]) -> None:
             f"two servers in one folder: {', '.join(servers)}", "make each of them an option of its own"
         )
     timed = sorted(
-        (r for r in reports if r.server and r.began and r.ended),
+        (r for r in reports if r.server and r.began and r.seconds is not None),
         key=lambda r: (r.format, str(r.began)),
     )
     for a, b in itertools.pairwise(timed):
         _check_zones(a, b)
-        if a.format == b.format and (seconds_between(b.began, a.ended) or 0) > _SLACK_S:
+        overlap_s = (a.seconds or 0) - (seconds_between(a.began, b.began) or 0)
+        if a.format == b.format and overlap_s > _SLACK_S:
             raise InputError(
                 f"{b.place}: overlaps with {a.place}: the same time would count twice",
                 "leave one of them out",

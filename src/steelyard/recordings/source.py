@@ -92,7 +92,7 @@ class Source:
         """Number and text of each line, without its end; reports cells of `####`. Raises InputError."""
         for number, text in self._numbered():
             if "##" in text and _TOO_WIDE.search(text) and not _TITLE.match(text):
-                self.skipped.add(number, text, in_part=True)
+                self.skip(number, text, in_part=True)
             yield number, text
 
     def _numbered(self) -> Iterator[Line]:
@@ -123,14 +123,10 @@ class Source:
             raise InputError(f"{self.path}: longer than {_SECTIONS_BYTES:,} bytes")
         return "\n".join(text for _, text in lines)
 
-    def skip(self, number: int, text: str) -> None:
-        """Reports a line that is not understood; blank lines and rulers are no such lines."""
+    def skip(self, number: int, text: str, in_part: bool = False) -> None:
+        """Reports a line that is not understood, or of which a cell is not; not blank lines and rulers."""
         if text.strip(" \t-=~*_|+.#\f"):
-            self.skipped.add(number, text)
-
-    def skip_in_part(self, number: int, text: str) -> None:
-        """Reports a line of which a cell is not understood; the others count."""
-        self.skipped.add(number, text, in_part=True)
+            self.skipped.add(number, text, in_part)
 
     def place(self, number: int) -> str:
         """File and line, for messages."""

@@ -172,7 +172,7 @@ class TextColumns:
         """Reports damaged numbers by their lines, and columns of text by their names."""
         for column in self._texts.keys() & self._numbers:
             for line, text in self._texts[column]:
-                source.skip_in_part(line, text)
+                source.skip(line, text, in_part=True)
         if names := ", ".join(sorted(self._texts.keys() - self._numbers)):
             text = f"{report.format}: columns of text are not kept: {names}"
             report.notice("columns-not-read", text)

@@ -54,7 +54,7 @@ def _row(now: Now, row: Row) -> None:
         _reading(now, cells)
     if not all(cells.values()):
         # isql prints NULL, and pads a row: a cell without anything was cut off
-        now.source.skip_in_part(row.line, row.text)
+        now.source.skip(row.line, row.text, in_part=True)
     now.texts.add(row, {c: cell(text) for c, text in cells.items() if c not in NAMES})
 
 

@@ -6,8 +6,7 @@ Yes or No, 15 and later a count.
 
 import re
 
-from steelyard.recordings.cells import exact, number, slug
-from steelyard.recordings.clocks import moment_in
+from steelyard.recordings.cells import exact, moment_in, number, slug
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
 from steelyard.recordings.tables import Row
 

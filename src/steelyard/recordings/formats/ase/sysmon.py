@@ -8,8 +8,7 @@ have different names, so that they are never compared.
 import re
 from statistics import fmean
 
-from steelyard.recordings.cells import number, slug
-from steelyard.recordings.clocks import moment_in
+from steelyard.recordings.cells import moment_in, number, slug
 from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, numbers, rule
 from steelyard.recordings.report import Better, Work
 from steelyard.recordings.tables import is_ruler
@@ -180,7 +179,7 @@ def _close(now: Now) -> None:
 
 read = Lines(
     (
-        rule(f".*{_BEGINS}.*", lambda now, found: None, once="report"),
+        known(f".*{_BEGINS}", "report"),
         rule(r"Sample Interval:?\s+(\d\d:?\d\d:?\d\d)\s*", _interval),
         rule(rf"({_HEADERS}):?\s+(\S.*?)\s*", _header),
         # of 12.5, in one line

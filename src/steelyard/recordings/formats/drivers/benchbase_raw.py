@@ -28,6 +28,4 @@ sniff = has(rf"\A{re.escape(_HEADING)}")
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
-    report = Report(source.place(source.first))
-    reduced(source, report, _COLUMNS, _EVENTS)
-    return [report]
+    return reduced(source, _COLUMNS, _EVENTS)

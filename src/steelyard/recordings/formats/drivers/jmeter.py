@@ -14,7 +14,6 @@ sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")
 
 def read(source: Source) -> list[Report]:
     """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
-    report = Report(source.place(source.first))
     names = source.head().partition("\n")[0].strip().split(",")
     columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
     client = 'hash("threadName")' if "threadName" in names else "null"
@@ -33,5 +32,4 @@ def read(source: Source) -> list[Report]:
                 when {of_parts} then 'sum' when {good} then 'done' else 'failed' end as state
         from raw
     """
-    reduced(source, report, columns, events)
-    return [report]
+    return reduced(source, columns, events)

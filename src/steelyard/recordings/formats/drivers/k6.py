@@ -4,7 +4,7 @@ import math
 from datetime import datetime
 
 from steelyard._core import histogram_of
-from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
+from steelyard.recordings.lines import Found, Lines, Now, by_second, has, known, rule
 from steelyard.recordings.report import Work
 
 # versions of k6 have their keys in different orders
@@ -57,11 +57,7 @@ sniff = has(r'\A\s*\{.*"type": *"(?:Point|Metric)"', r'\A\s*\{.*"metric"')
 read = Lines(
     (
         # each metric is declared once
-        rule(
-            r'\{(?=.*"type": *"Metric").*"metric": *"(?P<metric>\w+)".*\}\s*',
-            lambda now, found: None,
-            once="{metric}",
-        ),
+        known(r'\{(?=.*"type": *"Metric").*"metric": *"(?P<metric>\w+)".*\}\s*$', "{metric}"),
         rule(_POINT, _point),
     ),
     _close,

@@ -59,14 +59,13 @@ def read(source: Source) -> list[Report]:
     first = source.head().strip().partition("\n")[0].strip()
     if not re.fullmatch(_EVENT, first):
         return _INTERVALS(source)
-    report = Report(source.place(source.first))
     columns = len(first.split())
     for line, *_ in asked(source, _COLUMNS, _AGAIN):
         raise several_runs(source, line)
-    reduced(source, report, _COLUMNS, _EVENTS.format(columns=columns), " ")
+    found = reduced(source, _COLUMNS, _EVENTS.format(columns=columns), " ")
     if columns > 6:
-        _seventh(source, report)
-    return [report]
+        _seventh(source, found[0])
+    return found
 
 
 def _seventh(source: Source, report: Report) -> None:

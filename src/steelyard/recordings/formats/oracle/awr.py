@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 
-from steelyard.recordings.cells import exact, number, slug
-from steelyard.recordings.clocks import moment_in
+from steelyard.recordings.cells import exact, moment_in, number, slug
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
@@ -132,7 +131,7 @@ _LINES = Lines(
     (
         rule(r"[\s|]*(Begin|End) Snap:[\s|]+\d+[\s|]+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d).*", _snap),
         rule(r"[^|]* DB/Inst: *(\S+)[^|]*", _server),
-        rule(f"(?:{_BEGINS}).*", lambda now, found: None, once="report"),
+        known(_BEGINS, "report"),
         rule(r"\s*Elapsed:\s+([\d,.]+) \(mins\).*", _elapsed),
         known(rf"\s*(?:->|~~|Load Profile$)|[ |]*(?:Elapsed:|DB Time:|Snap Id)|[^|]*(?:{_TITLES})[^|]*$"),
         rule(".*", _piped),

@@ -1,6 +1,6 @@
 """mpstat (Linux)."""
 
-from steelyard.recordings.clocks import CLOCK
+from steelyard.recordings.cells import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER

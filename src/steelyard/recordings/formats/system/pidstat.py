@@ -1,6 +1,6 @@
 """pidstat (Linux). CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
-from steelyard.recordings.clocks import CLOCK
+from steelyard.recordings.cells import CLOCK
 from steelyard.recordings.columns import Columns, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from steelyard.errors import InputError
-from steelyard.recordings.clocks import DAY_S
+from steelyard.recordings.cells import DAY_S
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source

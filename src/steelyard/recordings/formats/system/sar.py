@@ -1,6 +1,6 @@
 """sar (Linux), as text. Where the binary file is gone: `sadf -j` of the binary is the better source."""
 
-from steelyard.recordings.clocks import CLOCK
+from steelyard.recordings.cells import CLOCK
 from steelyard.recordings.columns import Columns, Heading, sysstat
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
