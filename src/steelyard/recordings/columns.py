@@ -32,19 +32,21 @@ _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait
 class Heading:
     """What stands in the columns.
 
-    numbers: place, metric, and its thing where it is not that of the row. named: place and prefix of cells
-    that name what a row is of; of: of a row without them. ids: places of whole numbers; rates: of numbers
-    with the same decimals. shares: places that add up to 100 %. free: the last column may hold blanks.
+    numbers: place and metric. named: place and prefix of cells that name what a row is of; of: of a row
+    without them. shares: places that add up to 100 %; shares_of: their thing where it is not that of the row.
+    ids: places of whole numbers; rates: of numbers with the same decimals. free: the last column may hold
+    blanks.
     """
 
     width: int
-    numbers: tuple[tuple[int, str, str], ...]
-    named: tuple[tuple[int, str], ...] = ()
-    of: str = "host"
-    ids: tuple[int, ...] = ()
-    rates: tuple[int, ...] = ()
-    shares: tuple[int, ...] = ()
-    free: bool = False
+    numbers: tuple[tuple[int, str], ...]
+    named: tuple[tuple[int, str], ...]
+    of: str
+    shares: tuple[int, ...]
+    shares_of: str
+    ids: tuple[int, ...]
+    rates: tuple[int, ...]
+    free: bool
 
 
 def metric(column: str) -> str:
@@ -55,21 +57,23 @@ def metric(column: str) -> str:
     return name.lower().replace("/s", "_per_s").replace("-", "_").replace("/", "_per_")
 
 
-def sysstat(columns: Sequence[str], names: Collection[str], of: str = "host") -> Heading:
-    """Columns of a tool of sysstat. names: those that name what a row is of."""
+def heading_of(
+    columns: Sequence[str], names: Collection[str] = (), of: str = "host", shares_of: str = ""
+) -> Heading:
+    """Columns as sysstat names them, shares with `%`. names: those that name what a row is of."""
     places = list(enumerate(columns))
-    free = "Command" in columns[-1:]
     texts = {*names, *_IDS, "USER", "CPU", "Command"}
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
         len(columns),
-        tuple((i, metric(column), "") for i, column in places if column not in texts),
+        tuple((i, metric(column)) for i, column in places if column not in texts),
         tuple((i, f"{c.strip(':').lower()} " if c != "Command" else "") for i, c in places if c in names),
         of,
+        shares if {"%idle", "%idl", "%id"} & {*columns} else (),
+        shares_of,
         tuple(i for i, column in places if column in _IDS),
         tuple(i for i, column in places if column[:1] == "%" or column.endswith("/s")),
-        shares if "%idle" in columns else (),
-        free,
+        "Command" in columns[-1:],
     )
 
 
@@ -261,12 +265,13 @@ def _read(
     entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
     things: dict[str, dict[str, float]] = {}
     try:
-        values = {i: number(cells[i], comma) for i, _, _ in heading.numbers}
+        values = {i: number(cells[i], comma) for i, _ in heading.numbers}
     except ValueError:
         return None
-    for i, name, thing in heading.numbers:
+    for i, name in heading.numbers:
         if (value := values[i]) is not None:
-            things.setdefault(thing or entity, {})[name] = value
+            thing = heading.shares_of * (i in heading.shares) or entity
+            things.setdefault(thing, {})[name] = value
     shares = [values[i] or 0.0 for i in heading.shares]
     step = 10.0 ** -(_decimals(cells[heading.shares[0]]) or 0) if shares else 1.0
     foots = not any(shares) or abs(sum(shares) - 100) <= _SLACK + len(shares) * step / 2

@@ -101,6 +101,13 @@ class Report:
         """Of its work; 0 without any."""
         return self.work.detail if self.work else 0
 
+    def at(self, time: datetime) -> float:
+        """Seconds of a time since it began, which is the first time, in a length that reaches it."""
+        self.began = self.began or time
+        at_s = (time - self.began).total_seconds()
+        self.seconds = max(at_s, self.seconds or 0.0) or None
+        return at_s
+
     def figure(
         self, name: str, value: float | None, unit: str, better: Better = "neither", pools: Pools = "time"
     ) -> None:

@@ -19,7 +19,6 @@ _TIME = "sessionsampletime"
 _AGAIN = "rows that come again, as of a table that was exported twice, count once"
 _OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}
 
-
 # columns of CSV are the times of DbxTune; or a database of H2
 sniff = has(
     r"\A(?:H:2,[\s\S]{0,190}block:|(?i:(?=.*\bsessionsampletime\b).*\bcmsampletime\b))",
@@ -59,9 +58,7 @@ def _row(now: Now, row: Row) -> None:
     if kind == "diff":
         add_spinlock(now, 0, raw)
         return
-    began = report.began = report.began or at
-    at_s = (at - began).total_seconds()
-    report.seconds = max(at_s, report.seconds or 0) or None
+    at_s = report.at(at)
     cells = {column: cell(text) for column, text in raw.items()}
     values = {column: value for column, value in cells.items() if column not in _OWN}
     now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})

@@ -16,9 +16,7 @@ sniff = has(r"(?i)\bnum_free\s+num_active\s+pct_act\b")
 
 def _time(now: Now, found: Found) -> None:
     """The time above a table."""
-    at, report = moment_in(found[1] or "", "%b %d %Y %I:%M%p"), now.report
-    report.began = report.began or at
-    report.seconds = (at - report.began).total_seconds() or None
+    now.numbers["at_s"] = now.report.at(moment_in(found[1] or "", "%b %d %Y %I:%M%p"))
 
 
 def _resource(now: Now, row: Row) -> None:
@@ -37,7 +35,7 @@ def _resource(now: Now, row: Row) -> None:
     elif reused.isdigit():
         values["reused_total"] = float(reused)
     for metric, value in values.items():
-        report.sample(report.seconds or 0.0, name, metric, value)
+        report.sample(now.numbers["at_s"], name, metric, value)
     if name.startswith("procedure cache size"):
         report.figure(slug(name) + "_active", active, "pages of 2 KB")
 

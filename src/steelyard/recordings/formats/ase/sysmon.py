@@ -43,7 +43,6 @@ _SHARES = {
     "thread utilization": "os_threads",
 }
 
-
 # a report begins, or a part that was cut out of one
 sniff = has(rf"{_BEGINS}|\A{_PART}")
 

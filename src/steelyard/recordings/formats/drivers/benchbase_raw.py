@@ -22,7 +22,6 @@ _EVENTS = """
     from raw
 """
 
-
 sniff = has(rf"\A{re.escape(_HEADING)}")
 
 

@@ -22,11 +22,8 @@ def _users(now: Now, found: Found) -> None:
 
 
 def _count(now: Now, found: Found) -> None:
-    at = datetime.fromisoformat(found[1])
-    now.report.began = now.report.began or at
-    at_s = (at - now.report.began).total_seconds()
+    at_s = now.report.at(datetime.fromisoformat(found[1]))
     now.report.sample(at_s, "hammerdb", "tpm", exact(found[2]))
-    now.numbers["last"] = at_s
 
 
 def _timing(now: Now, found: Found) -> None:
@@ -36,7 +33,7 @@ def _timing(now: Now, found: Found) -> None:
 def _close(now: Now) -> None:
     """Work follows from the result, over the time that is stated, or over the span of the counts."""
     report = now.report
-    report.seconds = now.numbers["minutes"] * _MINUTE_S or now.numbers["last"] or None
+    report.seconds = now.numbers["minutes"] * _MINUTE_S or report.seconds
     if (tpm := report.value("tpm")) is None:
         return
     if report.seconds is None:

@@ -8,7 +8,6 @@ from steelyard.recordings.source import Source
 _NEEDED = ("timeStamp", "elapsed")
 _CHECKS = {"success": " and lower(success) in ('true', 'false')", "SampleCount": " and \"SampleCount\" = '1'"}
 
-
 sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")))
 
 

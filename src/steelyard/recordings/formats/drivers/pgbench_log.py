@@ -49,7 +49,6 @@ _INTERVAL = (
 )
 _SECONDS_MAX = 1_000_000
 
-
 # the first line is one of a log
 sniff = has(rf"\A\s*(?:{_EVENT}|{_INTERVAL})[ \t]*$")
 

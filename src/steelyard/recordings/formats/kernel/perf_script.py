@@ -8,7 +8,6 @@ _STACKS_MAX = 200_000
 # an idle machine is sampled more often
 _PAUSE_S = 10.0
 
-
 # a sample is followed by a frame
 sniff = has(rf"^{_EVENT}\n{_FRAME}$")
 

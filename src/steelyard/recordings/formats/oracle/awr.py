@@ -28,7 +28,6 @@ _BREAKDOWN = {"get_requests": "gets", "misses": "misses", "sleeps": "sleeps", "s
 # the first column of a table with `|` between its cells; `Title: Name| Gets` begins one
 _FIRST = ("Latch Name", "Mutex Type", "Statistic")
 
-
 # a report or its latch tables
 sniff = has(f"^(?:{_BEGINS}|AWR \\d)|STATSPACK .*[Rr]eport for|Latch Sleep [Bb]reakdown|AWR Report for DB")
 

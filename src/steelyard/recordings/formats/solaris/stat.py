@@ -4,7 +4,7 @@ mpstat prints `st` in place of `wt` from 11.x on. Times are not printed: reading
 reading counts since the boot.
 """
 
-from steelyard.recordings.columns import Columns, Heading
+from steelyard.recordings.columns import Columns, Heading, heading_of
 from steelyard.recordings.lines import has
 
 _MPSTAT, _VMSTAT = (
@@ -20,17 +20,7 @@ def _heading(columns: list[str]) -> Heading | None:
     # the second `sy` of vmstat is the CPU's; `in sy cs` are faults
     names = ["sys" if name == "sy" and columns[i - 1] == "us" else name for i, name in enumerate(columns)]
     # mpstat -a counts sets of processors
-    per_cpu = names[0] in ("CPU", "SET")
-    return Heading(
-        len(names),
-        tuple(
-            (i, f"{name}_percent" if name in _PERCENT else name, "")
-            for i, name in enumerate(names)
-            if i >= per_cpu
-        ),
-        ((0, f"{names[0].lower()} "),) if per_cpu else (),
-        shares=tuple(i for i, name in enumerate(names) if name in _PERCENT),
-    )
+    return heading_of([f"%{name}" if name in _PERCENT else name for name in names], ("CPU", "SET"))
 
 
 sniff = has(f"{_MPSTAT}|{_VMSTAT}")

@@ -1,7 +1,7 @@
 """mpstat (Linux)."""
 
 from steelyard.recordings.cells import CLOCK
-from steelyard.recordings.columns import Columns, sysstat
+from steelyard.recordings.columns import Columns, heading_of
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
 
@@ -9,6 +9,6 @@ from steelyard.recordings.source import BANNER
 sniff = has(BANNER.pattern, rf"^{CLOCK}\s+CPU\s+%usr\s+%nice(?!.*%steal\s+%irq)")
 read = Columns(
     "mpstat",
-    lambda columns: sysstat(columns, ("CPU", "INTR", "NODE")),
+    lambda columns: heading_of(columns, ("CPU", "INTR", "NODE")),
     {"cpu_busy_mpstat": "cpu all"},
 )

@@ -1,7 +1,7 @@
 """pidstat (Linux). CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
 from steelyard.recordings.cells import CLOCK
-from steelyard.recordings.columns import Columns, sysstat
+from steelyard.recordings.columns import Columns, heading_of
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
 
@@ -13,5 +13,5 @@ sniff = has(
 # with -h all columns are in one table, with the time among them
 read = Columns(
     "pidstat",
-    lambda columns: sysstat(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command")),
+    lambda columns: heading_of(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command")),
 )

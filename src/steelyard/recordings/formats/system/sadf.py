@@ -18,7 +18,6 @@ _DECODER = json.JSONDecoder()
 _OTHER = r"\A(?:# hostname;interval;timestamp;|\S+\t-?\d+\t\d|<\?xml[\s\S]{0,400}?<sysstat\b)"
 _CUT_OFF = "[cut off here: the JSON document is not whole]"
 
-
 # JSON, or a form that is refused by its name
 sniff = has(rf'\A\s*\{{[\s\S]{{0,200}}?"sysstat"|{_OTHER}')
 
@@ -86,9 +85,7 @@ def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
         interval_s = float(stamp.get("interval", 0))
         # a longer interval is damage
         report.began = at - timedelta(seconds=interval_s if 0 < interval_s <= DAY_S else 0)
-    at_s = (at - report.began).total_seconds()
-    report.seconds = max(at_s, report.seconds or 0.0) or None
-    _numbers(report, at_s, one, "host", "")
+    _numbers(report, report.at(at), one, "host", "")
 
 
 def _numbers(report: Report, at_s: float, value: Any, entity: str, name: str) -> None:

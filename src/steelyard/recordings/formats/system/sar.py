@@ -1,7 +1,7 @@
 """sar (Linux), as text. Where the binary file is gone: `sadf -j` of the binary is the better source."""
 
 from steelyard.recordings.cells import CLOCK
-from steelyard.recordings.columns import Columns, Heading, sysstat
+from steelyard.recordings.columns import Columns, Heading, heading_of
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
 
@@ -15,7 +15,9 @@ sniff = has(
 
 def _heading(columns: list[str]) -> Heading | None:
     # NFS and TCP both count `retrans/s`
-    return sysstat([f"nfs-{c}" if c == "retrans/s" and "call/s" in columns else c for c in columns], _NAMES)
+    return heading_of(
+        [f"nfs-{c}" if c == "retrans/s" and "call/s" in columns else c for c in columns], _NAMES
+    )
 
 
 read = Columns("sar", _heading, {"cpu_busy_sar": "cpu all"})

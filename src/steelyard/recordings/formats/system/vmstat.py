@@ -4,7 +4,7 @@ Amounts of memory and pages have the unit that the option -S chose, which the te
 names carry none. Without timestamps (-t) the readings are numbered.
 """
 
-from steelyard.recordings.columns import Columns, Heading
+from steelyard.recordings.columns import Columns, Heading, heading_of
 from steelyard.recordings.lines import has
 
 _CPU = ("us", "sy", "id", "wa", "st", "gu")
@@ -18,10 +18,8 @@ def _heading(columns: list[str]) -> Heading | None:
     if unknown := [name for name in columns[first:last] if name not in _CPU]:
         raise ValueError(f"no column of a CPU is named {unknown[0]!r}")
     # the name of the timestamps is that of their zone
-    names = columns[:last] + [name for name in columns[last:] if name in _CPU]
-    host = [(i, name, "") for i, name in enumerate(names[:first])]
-    cpu = [(i, f"{name}_percent", "cpu all") for i, name in enumerate(names) if i >= first]
-    return Heading(len(names), (*host, *cpu), shares=tuple(range(first, len(names))))
+    shares = [f"%{name}" for name in columns[first:] if name in _CPU]
+    return heading_of(columns[:first] + shares, shares_of="cpu all")
 
 
 sniff = has(r"^ *r +b +(?:w +)?swpd +free\b.*\bid\b")

@@ -14,7 +14,6 @@ from steelyard.recordings.tables import Row
 _LENGTH_S = 100.0
 _SLOWEST_PER_S = 1e-9
 
-
 sniff = has(*(rf'\A(?:.*,)?"? ?{name} ?"?(?:,|\s*$)' for name in ("clients", "per_s")))
 
 
