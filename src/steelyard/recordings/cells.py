@@ -74,13 +74,6 @@ def whole(text: str) -> int:
     return int(found)
 
 
-def moment(text: str) -> datetime:
-    """A time of ISO 8601, its day and its clock with a blank or a T between them. Raises ValueError."""
-    if text[10:11] not in (" ", "T"):
-        raise ValueError(f"not a time: {text!r:.60}")
-    return datetime.fromisoformat(text)
-
-
 def abbreviated(text: str) -> float | None:
     """`11K` is 11,000: as prstat and others abbreviate counts. Raises ValueError."""
     cell = text.strip()

@@ -1,30 +1,35 @@
-"""The formats: every module below `formats`, with `sniff` and `read`; its docstring begins with its title."""
+"""The formats: every module below `formats`. The first sentence of its docstring is its title.
+
+`sniff(head: str) -> bool`: whether a file or section that begins with this text has the format. `read(source:
+Source) -> list[Report]`: the reports in it; lines that are not understood go to `source.skip`; it raises
+InputError, or a ValueError for what is damaged.
+"""
 
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from typing import cast
+from types import ModuleType
 
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import formats
 from steelyard.recordings.published import questions
-from steelyard.recordings.report import Format, Report
+from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
 
 @cache
-def known_formats() -> dict[str, Format]:
+def known_formats() -> dict[str, ModuleType]:
     """Each format by its name, which is its place: `ase/sysmon`."""
     prefix = formats.__name__ + "."
     return {
-        module.name.removeprefix(prefix).replace(".", "/"): cast(Format, import_module(module.name))
+        module.name.removeprefix(prefix).replace(".", "/"): import_module(module.name)
         for module in pkgutil.walk_packages(formats.__path__, prefix)
         if not module.ispkg and not module.name.rpartition(".")[2].startswith("_")
     }
 
 
-def title_and_notes(format_: Format) -> tuple[str, str]:
+def title_and_notes(format_: ModuleType) -> tuple[str, str]:
     """What it reads, its first sentence; and what else it says of itself."""
     title, _, notes = " ".join((format_.__doc__ or "").split()).partition(". ")
     return title.removesuffix("."), notes
@@ -87,7 +92,7 @@ def _read(part: Source, name: str = "") -> list[Report]:
             part.skip(number, text)
         return []
     try:
-        found = known_formats()[name].read(part)
+        found: list[Report] = known_formats()[name].read(part)
     except RecursionError:
         raise InputError(f"{part.path}: its JSON is nested too deep for {name}") from None
     except (ValueError, OverflowError) as error:

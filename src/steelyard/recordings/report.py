@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from math import isfinite
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from steelyard.errors import InputError
 from steelyard.recordings.samples import Samples
-from steelyard.recordings.source import Source
 
 _ROWS_MAX = 1_000_000
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
@@ -250,18 +249,3 @@ def one_clock(runs: Iterable[PlacedRun]) -> bool:
     """Whether all tell when they began, by clocks that name their zones, or by clocks that do not."""
     zones = {run.began and run.began.tzinfo is None for run in runs}
     return len(zones) == 1 and None not in zones
-
-
-class Format(Protocol):
-    """A format of results: a module with these names. A new module is a new format.
-
-    The first sentence of its docstring is what it reads, for `steelyard import --list`.
-    """
-
-    def sniff(self, head: str) -> bool:
-        """Whether a file or section that begins with this text has the format."""
-        ...
-
-    def read(self, source: Source) -> list[Report]:
-        """The reports in it; lines that are not understood go to `source.skip`. Raises InputError."""
-        ...

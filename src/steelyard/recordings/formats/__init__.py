@@ -1,1 +1,1 @@
-"""One file per format, in rooms by source: see `recordings.report.Format`."""
+"""One file per format, in rooms by source: see `recordings.registry`."""

@@ -6,8 +6,9 @@ alone; `_rate` is refused. Columns: SessionStartTime, SessionSampleTime, CmSampl
 and then the columns of the monitor table. https://github.com/goranschwarz/DbxTune
 """
 
+from datetime import datetime
+
 from steelyard.errors import InputError
-from steelyard.recordings.cells import moment
 from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, add_spinlock
 from steelyard.recordings.lines import Lines, Now, has
 from steelyard.recordings.report import Report
@@ -49,7 +50,10 @@ def _name_of(source: Source) -> tuple[str, str]:
 
 def _row(now: Now, row: Row) -> None:
     raw = {column.replace("_", ""): text for column, text in row.cells.items()}
-    at, report = moment(raw[_TIME]).replace(tzinfo=None), now.report
+    at, report = datetime.fromisoformat(raw[_TIME]).replace(tzinfo=None), now.report
+    if raw[_TIME][10] not in " T":
+        # a day alone, or a damaged one
+        raise ValueError
     if row.text in now.seen:
         report.notices = [("rows-again", _AGAIN)]
         return

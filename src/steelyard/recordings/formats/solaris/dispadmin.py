@@ -1,13 +1,9 @@
 """dispadmin -g (Solaris): a dispatch table. Quanta are in units of 1/RES seconds."""
 
-from steelyard.recordings.lines import Found, Lines, Now, has, numbers, rule, word
+from steelyard.recordings.lines import Found, Lines, Now, fact, has, known, numbers, rule, word
 
 _RES = r"\s*RES\s*=\s*(?P<res>\d+)\s*"
 _HEADING = r"\s*#\s*(?P<columns>(?i:(?:ts|ia|rt|fx)_quantum\b.*?)\s+(?i:PRIORITY LEVEL))\s*"
-
-
-def _class(now: Now, found: Found) -> None:
-    now.report.facts["class"] = found[0].strip("# ").removesuffix(" Configuration")
 
 
 def _row(now: Now, found: Found) -> None:
@@ -28,7 +24,8 @@ read = Lines(
     (
         numbers(_RES),
         word(_HEADING),
-        rule(r"\s*#\s*(?:[A-Za-z].*)?", _class),
+        fact(r"\s*#\s*([A-Za-z].*?)(?: Configuration)?\s*", "class"),
+        known(r"\s*#\s*$"),
         rule(r"((?:\s*-?\d+)+)\s*(?:#\s*(\d+))?\s*", _row),
     )
 )
