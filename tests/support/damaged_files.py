@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from layouts import LAYOUTS
+from readings import readings
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -78,7 +79,7 @@ def said_by(place: Path) -> Said:
 
 
 def _numbers(report: Report) -> Iterator[tuple[Key, float]]:
-    for sample in report.samples:
+    for sample in readings(report.samples):
         at = str(report.began + timedelta(seconds=sample.at_s)) if report.began else ""
         yield (report.format, at, sample.entity, sample.metric), sample.value
     for figure in report.figures:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from readings import readings
+
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -31,7 +33,7 @@ def figures(report: Report) -> dict[str, float]:
 def series(report: Report) -> Series:
     """Times and values by entity and metric."""
     found: Series = {}
-    for sample in report.samples:
+    for sample in readings(report.samples):
         found.setdefault((sample.entity, sample.metric), []).append((sample.at_s, sample.value))
     return found
 

@@ -7,8 +7,8 @@ seconds as are needed. Figures of a report are formed from all readings, before 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,6 @@ _AT, _VALUE, _NUMBER = range(3)
 
 Series = tuple[str, str]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-
-class Sample(NamedTuple):
-    """One reading. at_s: since the report began."""
-
-    at_s: float
-    entity: str
-    metric: str
-    value: float
 
 
 class Samples:
@@ -87,7 +78,7 @@ class Samples:
 
     def values_of(self, metric: str) -> list[float]:
         """Values of a metric, whatever it is of."""
-        return [sample.value for sample in self if sample.metric == metric]
+        return [v for (_, name), table in self.tables.items() if name == metric for v in table[:, _VALUE]]
 
     def means(self) -> dict[Series, float]:
         """The mean of each series; of a counter there is none."""
@@ -99,11 +90,6 @@ class Samples:
 
     def __len__(self) -> int:
         return self._count
-
-    def __iter__(self) -> Iterator[Sample]:
-        for (entity, metric), table in self.tables.items():
-            for at_s, value, _ in table.tolist():
-                yield Sample(at_s, entity, metric, value)
 
     def _add(self, series: Series, cells: array[float]) -> None:
         number = len(cells) // 3

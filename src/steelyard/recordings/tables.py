@@ -35,15 +35,11 @@ class Row(NamedTuple):
     table: int = 0
 
 
-def is_csv(head: str) -> bool:
-    """Whether the first line has several cells, is no query behind a prompt, and no table has a ruler."""
-    first, *others = head.split("\n")
-    return "," in first and ">" not in first and not any(map(is_ruler, others))
-
-
 def names_of_csv(head: str) -> set[str]:
-    """The names in the first line, in lower case."""
-    return {cell.strip('" ').lower() for cell in head.partition("\n")[0].split(",")}
+    """The names in the first line, in lower case; none where it is a query, or a table has a ruler."""
+    first, *others = head.split("\n")
+    several = "," in first and ">" not in first and not any(map(is_ruler, others))
+    return {cell.strip('" ').lower() for cell in first.split(",")} if several else set()
 
 
 def cell(text: str) -> Cell:
@@ -56,7 +52,7 @@ def cell(text: str) -> Cell:
 
 def rows_of(source: Source, lines: Iterator[Line]) -> Iterator[Row]:
     """All rows among lines of a source."""
-    return _of_csv(lines) if is_csv(source.head()) else ruled_rows(lines)
+    return _of_csv(lines) if names_of_csv(source.head()) else ruled_rows(lines)
 
 
 def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:

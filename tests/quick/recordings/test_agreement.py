@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from readings import readings
 
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.source import Source
@@ -63,7 +64,7 @@ def test_readings_cover_the_time_in_which_their_events_happened(
     assert (report.began, report.seconds) == (BEGAN, float(len(counts)))
     rates = report.samples.values_of(name)
     assert sum(rates) * report.seconds / len(rates) == pytest.approx(sum(switches))
-    times = [sample.at_s for sample in report.samples if sample.metric == name]
+    times = [sample.at_s for sample in readings(report.samples) if sample.metric == name]
     assert times == [float(i) for i in range(1, len(counts) + 1)]
     (busy,) = [figure.value for figure in report.figures]
     assert busy == pytest.approx(100 - sum(idle) / len(idle))

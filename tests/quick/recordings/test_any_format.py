@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layouts import LAYOUTS
+from readings import readings
 
 from steelyard.errors import InputError
 from steelyard.recordings.notices import cut_off
@@ -35,7 +36,7 @@ def read(folder: Path, content: bytes, name: str = "report.txt") -> tuple[list[R
 
 
 def essence(reports: list[Report]) -> list[object]:
-    return [(r.figures, list(r.samples), r.work, r.rows, r.began, r.seconds) for r in reports]
+    return [(r.figures, list(readings(r.samples)), r.work, r.rows, r.began, r.seconds) for r in reports]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=NAMES)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from readings import readings
 from recorded_cases import CASES, figures, one, read, series, work
 
 from steelyard.bundle.reader import Bundle
@@ -290,8 +291,8 @@ def test_windows_line_ends_change_nothing(tmp_path: Path, name: str) -> None:
     place = tmp_path / name
     place.write_bytes((CASES / name).read_bytes().replace(b"\n", b"\r\n"))
     found, plain = reports_in(Source(place)), reports_in(Source(CASES / name))
-    assert [(r.figures, r.work, r.rows, r.began, list(r.samples)) for r in found] == [
-        (r.figures, r.work, r.rows, r.began, list(r.samples)) for r in plain
+    assert [(r.figures, r.work, r.rows, r.began, list(readings(r.samples))) for r in found] == [
+        (r.figures, r.work, r.rows, r.began, list(readings(r.samples))) for r in plain
     ]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from readings import readings
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -55,7 +56,7 @@ def test_a_job_has_its_result_counts_and_times(tmp_path: Path) -> None:
     # 3000 per minute over the 20 s that were counted
     assert report.seconds == 20.0 and report.work is not None and report.work.transactions == 1000
     assert report.clients == 8
-    values = {(s.at_s, s.entity, s.metric): s.value for s in report.samples}
+    values = {(s.at_s, s.entity, s.metric): s.value for s in readings(report.samples)}
     assert values[20.0, "hammerdb", "tpm"] == 3100
     assert values[0, "procedure NEWORD", "p99_ms"] == 9
     assert source.skipped.count == 0

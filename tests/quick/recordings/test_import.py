@@ -16,6 +16,7 @@ import duckdb
 import layouts
 import pytest
 from click.testing import CliRunner, Result
+from readings import readings
 
 from steelyard._core import histogram_of
 from steelyard.analysis.judge import judge
@@ -443,7 +444,7 @@ def test_switches_of_vmstat_are_those_that_the_kernel_counted(tmp_path: Path) ->
     place = tmp_path / "vmstat.txt"
     place.write_text("".join(lines))
     (report,) = reports_in(Source(place))
-    per_s = [s.value for s in report.samples if s.metric == "cs"]
+    per_s = [s.value for s in readings(report.samples) if s.metric == "cs"]
     # five readings of five seconds, not of the four between the first and the last; times are whole seconds
     assert len(per_s) == 5 and report.seconds in (5.0, 6.0)
     assert sum(per_s) == pytest.approx(counted[-1] - counted[2], rel=0.05)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import layouts
 import pytest
+from readings import readings
 
 from steelyard.bundle.evidence.histograms import quantiles, summary
 from steelyard.errors import InputError
@@ -30,7 +31,7 @@ def figures(report: Report) -> dict[str, float]:
 
 
 def samples(report: Report) -> dict[tuple[float, str, str], float]:
-    return {(s.at_s, s.entity, s.metric): s.value for s in report.samples}
+    return {(s.at_s, s.entity, s.metric): s.value for s in readings(report.samples)}
 
 
 def test_sysmon_of_threaded_mode_over_two_pools(one: One) -> None:
@@ -261,7 +262,7 @@ def test_lock_stat_in_both_versions(one: One) -> None:
     assert (new["lock"], new["type"], new["contended"]) == ("&mm->mmap_sem-W", "rwsem:W", 84)
     assert (new["wait_total_ns"], new["wait_max_ns"]) == (16_371_530, 939_100)
     assert (new["acquisitions"], new["hold_mean_ns"]) == (2_922_365, 1000.0)
-    read = {(s.entity, s.metric): s.value for s in one(layouts.LOCK_STAT).samples}
+    read = {(s.entity, s.metric): s.value for s in readings(one(layouts.LOCK_STAT).samples)}
     assert read == {
         ("&mm->mmap_sem-W", "contention_bounces"): 46,
         ("&mm->mmap_sem-W", "wait_min_ns"): 260,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from readings import readings
 from real_reports import figures, needs_reports, only, parts, read
 
 from steelyard.recordings.registry import reports_in
@@ -17,7 +18,7 @@ pytestmark = needs_reports
 
 
 def samples(report: Report, entity: str) -> dict[str, float]:
-    return {s.metric: s.value for s in report.samples if s.entity == entity}
+    return {s.metric: s.value for s in readings(report.samples) if s.entity == entity}
 
 
 def test_monitor_tables_and_a_part_of_sysmon_in_one_file() -> None:
@@ -38,7 +39,13 @@ def test_monitor_tables_and_a_part_of_sysmon_in_one_file() -> None:
         ("SSQLCACHE_SPIN[i]", 373_228, 2409),
         ("Resource->rqueryplan_spin[i]", 4_272_404, 817),
     ]
-    assert [s.value for s in spinlocks.samples] == [54_489_379, 16_736_488, 1_281_964, 424_599, 684_881]
+    assert [s.value for s in readings(spinlocks.samples)] == [
+        54_489_379,
+        16_736_488,
+        1_281_964,
+        424_599,
+        684_881,
+    ]
     assert sysmon.seconds == 45.0
     found = samples(sysmon, "SQL Statement Cache / Statements Found in Cache")
     assert found == {"count": 123_360, "rate_per_s": pytest.approx(2741.3, abs=0.05)}
@@ -121,7 +128,7 @@ def test_hammerdb() -> None:
     report = only("hammerdb_cli_output.txt")
     assert figures(report) == {"nopm": 128_176, "tpm": 298_394}
     assert (report.clients, report.began) == (24, datetime(2025, 4, 14, 17, 9, 41))
-    counts = [s.value for s in report.samples if s.metric == "tpm"]
+    counts = [s.value for s in readings(report.samples) if s.metric == "tpm"]
     assert (len(counts), counts[:3], counts[-1]) == (43, [0, 185_196, 309_240], 305_400)
     # 17:09:41 to 17:16:42
     assert report.seconds == 421.0
@@ -151,8 +158,8 @@ def test_locks_and_profiles_of_four_tools() -> None:
 def test_vmstat_of_two_kernels() -> None:
     report = only("linux_vmstat_t.txt")
     assert report.began == datetime(2026, 11, 21, 5, 31, 40) and report.seconds == 2.0
-    assert [s.value for s in report.samples if s.metric == "cs"] == [35_737, 46_877]
-    assert [s.value for s in report.samples if s.metric == "us_percent"] == [79, 74]
+    assert [s.value for s in readings(report.samples) if s.metric == "cs"] == [35_737, 46_877]
+    assert [s.value for s in readings(report.samples) if s.metric == "us_percent"] == [79, 74]
     old = only("linux24_vmstat_jc_reads_empty.txt")
     assert samples(old, "host") == {
         "r": 1, "b": 0, "w": 0, "swpd": 0, "free": 430_412, "buff": 22_956, "cache": 415_696, "si": 0,
@@ -182,15 +189,19 @@ def test_pgbench() -> None:
     assert of_lag.work is not None and of_lag.work.by_second == ((0, 106, 0), (1, 205, 0))
     assert figures(of_lag)["latency_mean"] == pytest.approx((1_035_029 + 2_580_897) / 311 / 1e3)
     progress = only("pgbench_progress.txt")
-    assert [s.value for s in progress.samples if s.metric == "tps"] == [529.3, 491.8, 474.4]
-    assert [s.value for s in progress.samples if s.metric == "latency_mean_ms"] == [7.410, 8.120, 8.442]
+    assert [s.value for s in readings(progress.samples) if s.metric == "tps"] == [529.3, 491.8, 474.4]
+    assert [s.value for s in readings(progress.samples) if s.metric == "latency_mean_ms"] == [
+        7.410,
+        8.120,
+        8.442,
+    ]
     summary = only("pgbench_summary.txt")
     assert summary.work is not None and (summary.work.transactions, summary.work.errors) == (2996, 0)
     assert summary.clients == 4 and summary.seconds == pytest.approx(2996 / 500.230998)
     assert figures(summary) == {
         "latency_mean": 7.982, "latency_stddev": 5.723, "initial_connection_time": 31.495,
     }  # fmt: skip
-    means = [s.value for s in summary.samples if s.metric == "latency_mean_ms"]
+    means = [s.value for s in readings(summary.samples) if s.metric == "latency_mean_ms"]
     assert means == [0.002, 0.001, 0.002, 0.001, 0.548, 0.501, 0.723, 0.936, 2.472, 0.508, 2.291]
 
 
@@ -198,7 +209,7 @@ def test_sadf() -> None:
     report = only("sadf_head.json")
     assert (report.server, report.seconds) == ("vm", 3.0)
     assert report.began == datetime(2026, 11, 21, 5, 31, 51, tzinfo=UTC)
-    by_metric = {(s.entity, s.metric, s.at_s): s.value for s in report.samples}
+    by_metric = {(s.entity, s.metric, s.at_s): s.value for s in readings(report.samples)}
     assert [by_metric["cpu all", "cpu_load_user", at] for at in (1.0, 2.0, 3.0)] == [67.84, 70.5, 72.14]
     assert figures(report)["cpu_busy_sar"] == pytest.approx((100 + 100 + 99.5) / 3)
 
@@ -222,8 +233,8 @@ def test_sysbench() -> None:
     assert report.work is not None and (report.work.transactions, report.work.errors) == (1486, 0)
     assert (report.clients, report.seconds) == (2, 4.0183)
     assert figures(report) == {"latency_min": 0.73, "latency_mean": 5.39, "latency_max": 19.67, "p99": 13.7}
-    assert [s.value for s in report.samples if s.metric == "tps"] == [345.94, 395.91]
-    assert [s.value for s in report.samples if s.metric == "p99_ms"] == [14.46, 12.52]
+    assert [s.value for s in readings(report.samples) if s.metric == "tps"] == [345.94, 395.91]
+    assert [s.value for s in readings(report.samples) if s.metric == "p99_ms"] == [14.46, 12.52]
     queries = {name: samples(report, "sysbench")[f"queries_{name}"] for name in ("read", "write", "other")}
     assert queries == {"read": 20_804, "write": 0, "other": 2972}
     fair = {"events_mean": 743, "events_stddev": 0, "execution_time_mean": 4.0084, "execution_time_stddev": 0}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from layouts import LAYOUTS
+from readings import readings
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -224,7 +225,7 @@ def test_columns_of_pidstat_in_another_order(tmp_path: Path, seed: int) -> None:
         turned.append(line)
     place.write_text("\n".join(turned) + "\n")
     (found,) = reports_in(Source(place))
-    assert {*found.samples} == {*plain.samples}
+    assert {*readings(found.samples)} == {*readings(plain.samples)}
 
 
 NEW_FORMAT = '''"""YCSB: summary of the Yahoo! Cloud Serving Benchmark."""

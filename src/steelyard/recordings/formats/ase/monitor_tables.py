@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from steelyard.recordings.cells import whole
 from steelyard.recordings.lines import Found, Lines, Now, known, rule
 from steelyard.recordings.report import Report
-from steelyard.recordings.tables import Cell, Cells, Row, cell, is_csv, names_of_csv, ruled_rows
+from steelyard.recordings.tables import Cell, Cells, Row, cell, names_of_csv, ruled_rows
 
 # known columns: by one of them a result is recognised
 _KNOWN = {
@@ -35,9 +35,8 @@ _SPINLOCKS = r"\s*SpinlockName\s*/\s*Grabs.*"
 
 def sniff(head: str) -> bool:
     """Whether a ruled table or CSV has a column of the monitor tables, or spinlocks are listed."""
-    if is_csv(head):
+    if first := names_of_csv(head):
         # DbxTune's tables have the same columns, and its own times
-        first = names_of_csv(head)
         return len(first) > 2 and bool(first & _KNOWN) and "sessionsampletime" not in first
     tables = ruled_rows(enumerate(head.split("\n")))
     return any(row.cells.keys() & _KNOWN for row in tables) or bool(re.search(_SPINLOCKS, head))
