@@ -112,7 +112,7 @@ class Columns:
 
     def __call__(self, source: Source) -> list[Report]:
         """One report. Raises InputError."""
-        report = Report(source.place(source.first))
+        report = Report(source.place())
         # a section's title is its command
         without = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
         since_boot = self.since_boot and not without

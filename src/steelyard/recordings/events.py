@@ -44,7 +44,7 @@ def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: s
     client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
     Raises InputError for what DuckDB cannot read.
     """
-    report = Report(source.place(source.first))
+    report = Report(source.place())
     with readable(source) as path, source.deadline.query(source.path) as connection:
         connection.execute("set preserve_insertion_order = false")
         # by second and by client apart: together they would make a group of nearly every row

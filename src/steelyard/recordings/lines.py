@@ -15,7 +15,7 @@ from steelyard.recordings.cells import exact, has_decimal_commas
 from steelyard.recordings.report import Better, Pools, Report, Work
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Line, Source
-from steelyard.recordings.tables import Row, TextColumns, rows_of
+from steelyard.recordings.tables import Row, TextColumns, csv_rows, names_of_csv, ruled_rows
 
 Found = re.Match[str]
 # a number that is not whole, as one that was cut off, is refused when it is converted
@@ -212,10 +212,13 @@ class Lines:
 
     def __call__(self, source: Source, lines: Iterable[Line] | None = None) -> list[Report]:
         """One report per run. lines: in place of those of the source. Raises InputError."""
-        found = [Now(Report(source.place(source.first)), source)]
+        found = [Now(Report(source.place()), source)]
         comma = lines is None and has_decimal_commas(source.head())
         left = self._left(found, lines or source.lines(), comma)
-        for row in rows_of(source, left) if self.table else itertools.starmap(Row, left):
+        rows = itertools.starmap(Row, left)
+        if self.table:
+            rows = csv_rows(left) if names_of_csv(source.head()) else ruled_rows(left)
+        for row in rows:
             of = row.cells.get(self.run, "")
             now = next((now for now in reversed(found) if not of or now.words[self.run] in ("", of)), None)
             if now is None:

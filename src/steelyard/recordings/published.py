@@ -1,12 +1,10 @@
 """The catalogue of published recordings: schedules, with the tables that they describe."""
 
 import json
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 from steelyard.errors import InputError, nearest
-from steelyard.study.source import text_of, toml_of
 
 
 def catalogue() -> dict[str, Path]:
@@ -25,12 +23,6 @@ def example() -> str:
         '# Your tables are in the folder of this file: file = "mine.csv".\n\n'
         + place.read_text().replace(json.dumps(file), elsewhere)
     )
-
-
-def questions() -> Iterator[tuple[str, str]]:
-    """Name and question of each built-in recording."""
-    for name, place in catalogue().items():
-        yield name, str(toml_of(text_of(place), str(place))["question"])
 
 
 def not_found(place: Path) -> InputError:

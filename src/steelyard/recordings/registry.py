@@ -13,9 +13,10 @@ from types import ModuleType
 
 from steelyard.errors import InputError, brief, nearest
 from steelyard.recordings import formats
-from steelyard.recordings.published import questions
+from steelyard.recordings.published import catalogue
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
+from steelyard.study.source import text_of, toml_of
 
 
 @cache
@@ -40,8 +41,8 @@ def lines_of_formats() -> Iterator[str]:
     for name, format_ in known_formats().items():
         yield f"{name:26} {title_and_notes(format_)[0]}"
     yield ""
-    for name, question in questions():
-        yield f"{name:26} {question}"
+    for name, place in catalogue().items():
+        yield f"{name:26} {toml_of(text_of(place), str(place))['question']}"
 
 
 def formats_of(source: Source) -> list[str]:

@@ -128,9 +128,9 @@ class Source:
         if text.strip(" \t-=~*_|+.#\f"):
             self.skipped.add(number, text, in_part)
 
-    def place(self, number: int) -> str:
-        """File and line, for messages."""
-        return f"{self.path}:{number}"
+    def place(self, number: int = 0) -> str:
+        """File and line, for messages; 0: its first line."""
+        return f"{self.path}:{number or self.first}"
 
     @property
     def first(self) -> int:

@@ -50,12 +50,8 @@ def cell(text: str) -> Cell:
         return text
 
 
-def rows_of(source: Source, lines: Iterator[Line]) -> Iterator[Row]:
-    """All rows among lines of a source."""
-    return _of_csv(lines) if names_of_csv(source.head()) else ruled_rows(lines)
-
-
-def _of_csv(lines: Iterator[Line]) -> Iterator[Row]:
+def csv_rows(lines: Iterator[Line]) -> Iterator[Row]:
+    """Rows of CSV; those below a heading that comes again are of another table."""
     columns = [name.lower() for name in _cells(next(lines)[1])]
     table = 1
     for line, text in lines:

@@ -32,7 +32,7 @@ def read(source: Source) -> list[Report]:
 
 
 def _report(source: Source, whole: dict[str, Any]) -> Report:
-    report = Report(source.place(source.first))
+    report = Report(source.place())
     seconds = report.seconds = float(whole["Elapsed Time (nanoseconds)"]) / 1e9 or None
     # older versions do not write it
     report.clients = int(whole.get("terminals", 0)) or None

@@ -71,7 +71,7 @@ def _report(source: Source, head: str) -> Report:
     host = dict(_HOST.findall(head))
     name = host.get("nodename", "").strip('"')
     facts = {"host": name, "CPUs": host.get("number-of-cpus", "")}
-    return Report(source.place(source.first), server=name, facts=facts)
+    return Report(source.place(), server=name, facts=facts)
 
 
 def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
