@@ -129,7 +129,7 @@ ROOMS = {
         mix
     """,
     "recordings": """
-        cells clocks limits published samples schedule
+        cells limits published samples schedule
         source
         report
         columns events tables
