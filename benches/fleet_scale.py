@@ -63,7 +63,7 @@ class Stub:
         self.commanded.set()
 
 
-def stub(channel: str, host: str, _engine: str, plan: Mapping[str, Any], _limit_s: float) -> HostResult:
+def stub(channel: str, host: str, _engine: str, plan: Mapping[str, Any]) -> HostResult:
     """In place of `drive`: the same messages, no process."""
     secede()
     own = Stub()

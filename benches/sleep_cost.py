@@ -20,7 +20,7 @@ from typing import Any
 from pairs import is_on, spread, under_load
 from steelyard import _core
 from steelyard.host.cpus.scheduling import Placement
-from steelyard.host.kernel.uprobes import new_group
+from steelyard.host.kernel import new_group
 from steelyard.monitors import Target
 from steelyard.monitors.system.processes import ProcessMonitor
 

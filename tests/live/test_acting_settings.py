@@ -14,7 +14,7 @@ from laboratory import ENGINE, Lab, alone, control_groups, group_folders
 
 from steelyard.bundle.reader import Bundle
 from steelyard.host.cpus.scheduling import NotTaken, impose, shown
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel import value_of, write
 from steelyard.lab.machine.refused_settings import refusals
 from steelyard.study.host_settings import Schedule
 

@@ -21,7 +21,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import Placement, impose, misfit_of, schedule_of, tasks
 from steelyard.host.finding import held, privileged
-from steelyard.host.kernel.setting import Saved, value_of, write
+from steelyard.host.kernel import Saved, value_of, write
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.result import LoadFailed

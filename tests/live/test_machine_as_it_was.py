@@ -31,7 +31,7 @@ from kernel_settings import (
 from laboratory import Lab
 
 from steelyard.host.cpus.scheduling import Placement
-from steelyard.host.kernel.setting import settle, write
+from steelyard.host.kernel import settle, write
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.subjects import SubjectFailed

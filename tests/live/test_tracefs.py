@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from laboratory import Lab, small_study
 
-from steelyard.host.kernel.uprobes import FOLDERS, new_group, standing, take_away
+from steelyard.host.kernel import FOLDERS, new_group, standing, take_away
 
 WITHOUT = "umount -a -t tracefs; "  # in a mount namespace of its own
 
@@ -92,7 +92,7 @@ def test_what_undoes_probes_needs_no_tracefs_either() -> None:
     subprocess.run(["sh", "-c", f"echo {line} >> {FOLDERS[0]}/uprobe_events"], check=True)
     try:
         assert standing(group)
-        body = f"from steelyard.host.kernel.uprobes import take_away; take_away({group!r})"
+        body = f"from steelyard.host.kernel import take_away; take_away({group!r})"
         in_namespace(f'{WITHOUT}{sys.executable} -c "{body}"')
         assert not standing(group)
     finally:

@@ -29,7 +29,7 @@ from sleepers import (
 )
 
 from steelyard import _core
-from steelyard.host.kernel.uprobes import new_group, standing, take_away
+from steelyard.host.kernel import new_group, standing, take_away
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects.postgres.workload_tables import load_statements
 from steelyard.workloads import work_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from laboratory import ENGINE, Lab, alone
 
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel import value_of, write
 from steelyard.lab.machine.refused_settings import refusals
 
 AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")

@@ -16,7 +16,7 @@ from laboratory import Lab, alone
 from machine_state import changes, state
 
 from steelyard.host.cpus.scheduling import Placement
-from steelyard.host.kernel.setting import settle, value_of, write
+from steelyard.host.kernel import settle, value_of, write
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine.host_settings import Host
 from steelyard.study.kernel_files import coupled

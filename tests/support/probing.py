@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard import _core
-from steelyard.host.kernel.uprobes import mount_tracefs
+from steelyard.host.kernel import mount_tracefs
 
 HZ = 99
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: sum(range(1000))"

@@ -11,7 +11,7 @@ from laboratory import Lab
 
 from steelyard import _core
 from steelyard.bundle.reader import Bundle
-from steelyard.host.kernel.uprobes import new_group
+from steelyard.host.kernel import new_group
 from steelyard.lab.observe.latch_rows_postgres import OTHERS
 from steelyard.subjects.postgres.binaries import embedded_bindir, installed_bindirs
 from steelyard.subjects.postgres.facts import tranche_names

@@ -121,7 +121,9 @@ class BundleWriter:
                 filled = {**rows, **{f: [code] for f, code in levels.items()}} if extra else rows
                 columns = (*BY_NAME[name].columns, *extra)
                 checksums[name] = self._write_table(f"{draft.name}/{name}.parquet", run, columns, filled)
-            _write_json(draft / RUN_FILE, seal(self._identity(run, tables["runs"], checksums)))
+            head = {name: tables["runs"][name][0] for name in ("option", "block", "attempt", "status")}
+            identity = {"bundle": self._facts["id"], "run": run, **head, "tables": checksums}
+            _write_json(draft / RUN_FILE, seal(identity))
             sync(draft)
             draft.rename(place)
             self._runs.sync()
@@ -175,20 +177,6 @@ class BundleWriter:
 
     def _write_environment(self, known: Facts) -> None:
         _write_json(self.path / "environment.json", seal(known))
-
-    def _identity(self, run: int, head: Columns, checksums: Mapping[str, str]) -> dict[str, Any]:
-        (option,), (block,), (attempt,), (status,) = (
-            head[name] for name in ("option", "block", "attempt", "status")
-        )
-        return {
-            "bundle": self._facts["id"],
-            "run": run,
-            "option": option,
-            "block": int(block),
-            "attempt": int(attempt),
-            "status": status,
-            "tables": dict(checksums),
-        }
 
     def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Columns) -> str:
         """name: of the file, within the folder `runs`. Returns its checksum."""

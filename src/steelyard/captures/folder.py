@@ -69,7 +69,10 @@ def capture(files: Sequence[Path], target: Path, database: str = "") -> Capture:
         finally:
             store.close()
         if not sessions:
-            raise InputError(f"{', '.join(map(str, files))}: no statement to execute", _why(records))
+            counts = [f"{count} {name}" for name, count in records.left_out.items()]
+            logs = "log_min_duration_statement = 0 or log_statement = 'all' logs statements"
+            hint = "; ".join(counts) or logs
+            raise InputError(f"{', '.join(map(str, files))}: no statement to execute", hint)
         header, numbers = _header(sessions, selection, classes, formats[files[0]].NAME)
         _write(header, numbers, sessions, folder)
         (folder / "capture").replace(target)
@@ -138,11 +141,6 @@ def _lines(entries: Iterator[Entry], classes: Classes, begin_us: int) -> Iterato
         at_us = entry.begin_us - begin_us
         event = json.dumps([at_us, classes.number(entry), [entry.sql, *entry.values]], separators=(",", ":"))
         yield at_us, entry.took_us or 0, event + "\n"
-
-
-def _why(records: Records) -> str:
-    counts = [f"{count} {name}" for name, count in records.left_out.items()]
-    return "; ".join(counts) or "log_min_duration_statement = 0 or log_statement = 'all' logs statements"
 
 
 def _header(
@@ -248,17 +246,14 @@ def write_folder(files: Sequence[Path], folder: Path, database: str) -> list[str
     study = folder / "study.toml"
     # a study that was changed by hand is kept
     if not study.exists():
-        study.write_text(_study(header), encoding="utf-8")
+        text = _STUDY.format(
+            subject=_SUBJECTS[header.dialect],
+            capture=_CAPTURE,
+            clients=header.clients,
+            measure_s=math.ceil(header.duration_s * 1.1) + 10,
+        )
+        study.write_text(text, encoding="utf-8")
     return [*summary(header), f"next: steelyard run {typed(study)}"]
-
-
-def _study(header: Capture) -> str:
-    return _STUDY.format(
-        subject=_SUBJECTS[header.dialect],
-        capture=_CAPTURE,
-        clients=header.clients,
-        measure_s=math.ceil(header.duration_s * 1.1) + 10,
-    )
 
 
 def summary(header: Capture) -> Iterator[str]:

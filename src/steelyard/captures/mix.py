@@ -75,7 +75,10 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, dat
     left_out: Counter[str] = Counter()
     called = list(_called([file for file in files if is_mix(file)], database, left_out))
     seen = _seen([file for file in files if not is_mix(file)])
-    given: Values = _given(values_file) if values_file else {}
+    try:
+        given: Values = toml_of(text_of(values_file), str(values_file)) if values_file else {}
+    except FileNotFoundError:
+        raise InputError(f"{values_file}: no such file") from None
     statements: dict[str, Any] = {}
     missing: list[Called] = []
     for one in called:
@@ -87,10 +90,16 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, dat
             statements[one.name] = {"sql": sql, "weight": float(one.calls), "parameters": generators}
     if missing:
         left_out[_WITHOUT_VALUES] = len(missing)
+    study = {
+        "name": "mix",
+        "question": "How does this server execute the mix of pg_stat_statements?",
+        "workload": {"kind": "sql", "statements": statements},
+        "plan": {"clients": [4], "warm_up_s": 2, "measure_s": 5, "blocks": 6},
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if statements:
-            (folder / _STUDY).write_text(_SUBJECT + tomli_w.dumps(_study(statements)), encoding="utf-8")
+            (folder / _STUDY).write_text(_SUBJECT + tomli_w.dumps(study), encoding="utf-8")
         if missing:
             (folder / _VALUES).write_text("".join(_asked(missing)), encoding="utf-8")
     except OSError as error:
@@ -172,13 +181,6 @@ def _values(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def _given(file: Path) -> Values:
-    try:
-        return toml_of(text_of(file), str(file))
-    except FileNotFoundError:
-        raise InputError(f"{file}: no such file") from None
-
-
 def _generators(
     one: Called, given: Values, seen: Mapping[str, Sequence[tuple[Any, ...]]]
 ) -> dict[str, Any] | None:
@@ -202,15 +204,6 @@ def _weighted(column: Sequence[Any]) -> list[Any]:
     counts = Counter(column)
     whole = math.gcd(*counts.values())
     return [value for value, count in counts.items() for _ in range(count // whole)]
-
-
-def _study(statements: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": "mix",
-        "question": "How does this server execute the mix of pg_stat_statements?",
-        "workload": {"kind": "sql", "statements": statements},
-        "plan": {"clients": [4], "warm_up_s": 2, "measure_s": 5, "blocks": 6},
-    }
 
 
 def _asked(missing: Sequence[Called]) -> Iterator[str]:

@@ -45,8 +45,7 @@ class FleetEngine:
         bus: Bus,
         engine: str,
         plan: Json,
-        limit_s: float = math.inf,
-        task: Callable[..., HostResult] = drive,
+        task: Callable[[str, str, str, Json], HostResult] = drive,
     ) -> None:
         """task: what runs on each host."""
         bus.check()
@@ -65,7 +64,7 @@ class FleetEngine:
         self._tasks: dict[str, Any] = {}
         for number, host in enumerate(bus.hosts):
             own = {**plan, "share": {"host": number, "hosts": len(bus.hosts)}}
-            future = bus.submit(host, task, self._channel, host, engine, own, limit_s)
+            future = bus.submit(host, task, self._channel, host, engine, own)
             future.add_done_callback(partial(self._end, host))
             self._tasks[host] = future
 

@@ -73,7 +73,8 @@ def merged(parts: Sequence[Part]) -> EngineResult:
     results = [_on_lab_clock(part) for part in parts]
     tables: dict[str, Columns] = {}
     for name in results[0].tables:
-        tables[name] = _joined([result.tables[name] for result in results])
+        columns = [result.tables[name] for result in results]
+        tables[name] = {key: [value for one in columns for value in one[key]] for key in columns[0]}
         if name in _MERGED:
             tables[name] = asked(_MERGED[name], tables)
     whole = map(_core.histogram_merge, tables["latency"]["histogram"])
@@ -90,10 +91,6 @@ def _on_lab_clock(part: Part) -> EngineResult:
         for name, columns in result.tables.items()
     }
     return EngineResult(result.engine, tables, result.facts)
-
-
-def _joined(tables: Sequence[Columns]) -> Columns:
-    return {name: [value for columns in tables for value in columns[name]] for name in tables[0]}
 
 
 def _notices(part: Part) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ def engine_id(channel: str, host: str) -> str:
     return f"{channel} {host}"
 
 
-def drive(channel: str, host: str, engine: str, plan: Json, limit_s: float) -> HostResult:
+def drive(channel: str, host: str, engine: str, plan: Json) -> HostResult:
     """Runs one engine to its end; its events go to the topic `channel`, with the host. Raises LoadFailed."""
     # it only waits: engines of other options, which take turns, need the worker's thread
     secede()
@@ -70,7 +70,7 @@ def drive(channel: str, host: str, engine: str, plan: Json, limit_s: float) -> H
 
     try:
         with Pulse():
-            result = process.result(forward, limit_s)
+            result = process.result(forward)
     finally:
         over.set()
         monitoring.stop()

@@ -37,9 +37,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
             facts, clock = bus.facts[name], offsets[name]
             low, high = facts["ports"]
             hosts[name] = {
-                "version": facts["version"],
-                "cpus": facts["cpus"],
-                "files": facts["files"],
+                **{name: facts[name] for name in ("version", "cpus", "files")},
                 "ports": high - low + 1,
                 "offset_ms": clock.offset_ns / 1e6,
                 "bound_ms": clock.bound_ns / 1e6,
@@ -106,7 +104,8 @@ def _findings(hosts: Mapping[str, Json], loads: Sequence[str]) -> Iterator[str]:
             yield f"{name}: version {own['version']}, and {VERSION} here: install the same"
         clients = min(own["files"] - _FILES_BESIDE, own["ports"])
         if name in loads:
-            yield f"{name}: at most {clients:,} clients ({_limit(own)})"
+            limit = "open files: ulimit -n" if own["files"] - _FILES_BESIDE < own["ports"] else "local ports"
+            yield f"{name}: at most {clients:,} clients ({limit})"
         if own["bound_ms"] * 1e6 > _FAR_NS:
             yield (
                 f"{name}: its start may be off by {own['bound_ms']:.1f} ms: the round trip to it is"
@@ -115,10 +114,6 @@ def _findings(hosts: Mapping[str, Json], loads: Sequence[str]) -> Iterator[str]:
     cpus = {hosts[name]["cpus"] for name in loads}
     if len(cpus) > 1:
         yield f"load hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
-
-
-def _limit(own: Json) -> str:
-    return "open files: ulimit -n" if own["files"] - _FILES_BESIDE < own["ports"] else "local ports"
 
 
 def _megabytes_per_s(bus: Bus, host: str) -> float:

@@ -7,20 +7,21 @@ Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and l
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
 from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed, samples_of
-from steelyard.lab.engines.result_tables import backlog_notices, outcome, run_tables
-from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.engines.result_tables import backlog_notices, run_tables
+from steelyard.lab.environment.redaction import redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.probes import Probing
 from steelyard.run_tables.rows import Columns
-from steelyard.study.host_settings import SESSIONS, Schedule, host_settings
+from steelyard.study.host_settings import SESSIONS, host_settings
 from steelyard.study.study import Option, Slot, Study
 from steelyard.subjects import Load, SubjectFailed, started
 from steelyard.workloads import Scripted, Work
@@ -61,17 +62,11 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> run_parts.Run
     """One run of one option, by itself."""
     subject = laboratory.subjects[0]
     times = Times()
-    laboratory.progress.run_started(slot.option.label, slot.block, slot.slot)
     run = run_parts.Run(slot, attempt, "void", "", times.began_at, 0.0)
     try:
-        laboratory.host.change(slot.option)
-        load = started(subject, slot.option)
-        facts = redact(load.facts, laboratory.study)
-        laboratory.admit(slot.option.label, facts)
+        load = laboratory.begun(slot, partial(started, subject))
         tables, result = _load(laboratory, slot, load, times)
-        tps, cause = outcome(slot.option.workload, result, tables)
-        status = "void" if cause else "done"
-        run = replace(run, status=status, cause=cause, tps=tps, tables=tables, server_facts=facts)
+        run = laboratory.finished(slot, attempt, load, times, result, tables)
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
         run = replace(run, cause=str(error).strip())
     finally:
@@ -93,7 +88,8 @@ def _load(
         pids, target, monitoring = laboratory.observed(slot, load, engine, times.origin_ns)
         # after the monitors: the server has one process for each of their connections
         tranches = _tranches(laboratory, load)
-        probing = Probing(_probes(laboratory, load), target, laboratory.placement.engine, tranches)
+        probes = {} if load.own_clock else laboratory.study.probes.of_the_kernel
+        probing = Probing(probes, target, laboratory.placement.engine, tranches)
         monitoring.start(laboratory.placement.engine)
     except BaseException:
         engine.stop()
@@ -136,10 +132,6 @@ def _load(
     return tables | probed, result
 
 
-def _probes(laboratory: Laboratory, load: Load) -> Json:
-    return {} if load.own_clock else laboratory.study.probes.of_the_kernel
-
-
 def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
     probes, server = laboratory.study.probes, load.server
     if server is None or server.latch_names is None or not (probes.latches or probes.latch_count_s):
@@ -179,10 +171,8 @@ class BackgroundSessions:
     def phase(self, event: Json) -> None:
         """Schedules the sessions before the measure phase."""
         requested = host_settings(self.option.host).schedules.get(SESSIONS)
-        if requested and event["phase"] in ("warm-up", "measure") and not self.threads:
-            self._schedule(requested)
-
-    def _schedule(self, requested: Schedule) -> None:
+        if not requested or event["phase"] not in ("warm-up", "measure") or self.threads:
+            return
         server = self.load.server
         if server is None or server.sessions is None:
             raise SubjectFailed(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -10,16 +10,17 @@ from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.lab.engines.process import Place, RunningEngine
 from steelyard.lab.engines.result import EngineResult, Json, joined, noticed, samples_of
-from steelyard.lab.engines.result_tables import engine_samples, error_notices, run_tables
+from steelyard.lab.engines.result_tables import engine_samples, error_notices, outcome, run_tables
+from steelyard.lab.environment.redaction import redact
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.monitoring import Monitoring
-from steelyard.lab.run_parts import growth_samples, root_processes, target_of
+from steelyard.lab.run_parts import Run, growth_samples, root_processes, target_of
 from steelyard.monitors import Reader, Target, declared, made
 from steelyard.monitors.sql.monitor import QueryMonitor
 from steelyard.monitors.sql.queries import declared_of, queries_of
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
-from steelyard.study.study import Slot, Study
+from steelyard.study.study import Option, Slot, Study
 from steelyard.subjects import Kind, Load, Subject
 from steelyard.workloads import Work
 
@@ -136,6 +137,30 @@ class Laboratory:
     admit: Callable[[str, Mapping[str, Any]], None]
     place: Place
     numbers: Numbers
+
+    def begun(self, slot: Slot, start: Callable[[Option], Load]) -> Load:
+        """The load of an option on the machine as it wants it, its facts without secrets."""
+        self.host.change(slot.option)
+        self.progress.run_started(slot.option.label, slot.block, slot.slot)
+        load = start(slot.option)
+        load = replace(load, facts=redact(load.facts, self.study))
+        self.admit(slot.option.label, load.facts)
+        return load
+
+    def finished(
+        self,
+        slot: Slot,
+        attempt: int,
+        load: Load,
+        times: Times,
+        result: EngineResult,
+        tables: Mapping[str, Columns],
+    ) -> Run:
+        """A run whose load ran to its end; void where it is no result all the same."""
+        tps, cause = outcome(slot.option.workload, result, tables)
+        status = "void" if cause else "done"
+        run = Run(slot, attempt, status, cause, times.began_at, times.now_ns() / 1e9, tps, tables)
+        return replace(run, server_facts=load.facts)
 
     def engine(self, load: Load, plan: Json) -> RunningEngine:
         """The load engine of a run, which waits for its events to be read."""

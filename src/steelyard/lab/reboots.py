@@ -78,7 +78,8 @@ def pursue(policy: Reboots, bundle: Path, need: BootNeeded) -> Paused:
         _install(bundle.absolute(), resume)
     if policy.command is None:
         after = "the study continues by itself" if policy.unit else f"steelyard resume {bundle}"
-        return Paused(f"{need}", f"boot {_requested(need)}, then: {after}")
+        requested = ", ".join(f"{key} = {value}" for key, value in need.requested.items())
+        return Paused(f"{need}", f"boot {requested}, then: {after}")
     cmdline = " ".join(boot_arguments(need.requested))
     variables = {"kernel": str(need.requested.get(KERNEL, "")), "cmdline": cmdline}
     command = [filled(word, variables) for word in policy.command]
@@ -106,13 +107,9 @@ def unit_while_paused(policy: Reboots) -> Generator[None]:
         raise
     finally:
         if policy.unit and not paused:
-            _remove()
-
-
-def _remove() -> None:
-    for place in (_UNITS / "multi-user.target.wants" / _UNIT, _UNITS / _UNIT):
-        with suppress(OSError):
-            place.unlink()
+            for place in (_UNITS / "multi-user.target.wants" / _UNIT, _UNITS / _UNIT):
+                with suppress(OSError):
+                    place.unlink()
 
 
 def _install(bundle: Path, command: Sequence[str]) -> None:
@@ -129,7 +126,3 @@ def _install(bundle: Path, command: Sequence[str]) -> None:
             f"reboots.unit: {error.filename}: {error.strerror}; alternatively add this line with crontab -e:"
             f" @reboot {shlex.join(command)}"
         ) from None
-
-
-def _requested(need: BootNeeded) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in need.requested.items())

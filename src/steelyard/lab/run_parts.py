@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from steelyard.run_tables.rows import Columns
 from steelyard.study.study import Slot, Study
 from steelyard.subjects import Load
 from steelyard.subjects.drivers.connection import query_command
-from steelyard.workloads import Condition, Work
+from steelyard.workloads import Work
 
 _PERIOD_S = 0.2
 _STILL_S = 0.5
@@ -101,9 +101,11 @@ def _idle_s() -> float:
 
 def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = False) -> None:
     """Raises LoadFailed with the conditions that the data violate, after a run or as loaded."""
-    conditions = [one for one in work.conditions if one.after_runs or loaded]
-    if found := "; ".join(_violations(study, conditions, load)):
-        raise LoadFailed(f"the data are inconsistent {'as loaded' if loaded else 'after the run'}: {found}")
+    counts = {one.name: _number(study, load, one.sql) for one in work.conditions if one.after_runs or loaded}
+    found = [f"{name} is violated {n:,} time{'s' * (n != 1)}" for name, n in counts.items() if n]
+    if found:
+        when = "as loaded" if loaded else "after the run"
+        raise LoadFailed(f"the data are inconsistent {when}: {'; '.join(found)}")
 
 
 def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Iterator[Sample]:
@@ -112,12 +114,6 @@ def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Iterator[
         rows = _number(study, load, f"select count(*) from {table}")
         yield t_ns, "data", table, "rows", float(rows)
         yield t_ns, "data", table, "rows_loaded", float(loaded)
-
-
-def _violations(study: Study, conditions: Iterable[Condition], load: Load) -> Iterator[str]:
-    for condition in conditions:
-        if count := _number(study, load, condition.sql):
-            yield f"{condition.name} is violated {count:,} time{'s' * (count != 1)}"
 
 
 def _number(study: Study, load: Load, sql: str) -> int:

@@ -63,8 +63,13 @@ def block(
     """
     for number in itertools.count(attempt):
         kept = done if number == attempt else ()
-        for run in _attempt(laboratory, slots, number, kept, redo):
-            yield run
+        if laboratory.in_turns:
+            # all of them at the end, or the one that failed
+            runs = runs_in_turns(laboratory, slots, number)
+        else:
+            runs = (run_alone(laboratory, slot, number) for slot in slots if slot.option.label not in kept)
+        for one in runs:
+            yield (run := _judged(laboratory, one, redo))
             label = run.slot.option.label
             if run.status == "void" and run.tables:
                 raise StudyFailed(f"option {label}: {run.cause}")
@@ -79,18 +84,6 @@ def block(
                 break
         else:
             return
-
-
-def _attempt(
-    laboratory: Laboratory, slots: Sequence[Slot], number: int, done: Container[str], redo: int
-) -> Iterator[Run]:
-    """The runs of one attempt; in turns all of them at its end, or the one that failed."""
-    if laboratory.in_turns:
-        runs = runs_in_turns(laboratory, slots, number)
-    else:
-        runs = (run_alone(laboratory, slot, number) for slot in slots if slot.option.label not in done)
-    for run in runs:
-        yield _judged(laboratory, run, redo)
 
 
 def _judged(laboratory: Laboratory, run: Run, redo: int) -> Run:

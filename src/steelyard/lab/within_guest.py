@@ -55,12 +55,8 @@ def run(plan_json: str, say: Callable[[str], None]) -> str:
             raise LoadFailed(f"the guest's {name} is {facts.get(name)}, but was {value} in the trial boot")
     if "failed" in facts:
         raise LoadFailed(f"in the guest, {facts['failed']}")
-    return _result(results)
-
-
-def _result(disk: Path) -> str:
     try:
-        with tarfile.open(disk) as archive:
+        with tarfile.open(results) as archive:
             member = archive.extractfile(_RESULT)
             assert member is not None
             return member.read().decode()
@@ -79,20 +75,17 @@ def main() -> None:
     """Reads the plan from its disk; writes a tar with the result to another."""
     os.environ |= {"PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": SCRATCH}
     try:
-        _leave(_measured(json.loads(_PLAN.read_bytes().rstrip(b"\0"))))
+        plan = json.loads(_PLAN.read_bytes().rstrip(b"\0"))
+        server = _serve(plan["server"])
+        _await_ready(server, plan["server"]["ready"])
+        result = _load(server.pid, plan["load"], plan["probes"])
+        log = _LOG.read_text(errors="replace")
+        if server.poll() is not None or any(sign in log for sign in plan["server"]["crashed"]):
+            raise LoadFailed(f"the server crashed under load: {log[-_TAIL:]}")
+        _leave(result)
     except Exception as error:
         # any error must reach the lab outside
         print(f"{FACT} failed {' '.join(str(error).split()) or type(error).__name__}", flush=True)
-
-
-def _measured(plan: Json) -> EngineResult:
-    server = _serve(plan["server"])
-    _await_ready(server, plan["server"]["ready"])
-    result = _load(server.pid, plan["load"], plan["probes"])
-    log = _LOG.read_text(errors="replace")
-    if server.poll() is not None or any(sign in log for sign in plan["server"]["crashed"]):
-        raise LoadFailed(f"the server crashed under load: {log[-_TAIL:]}")
-    return result
 
 
 def _leave(result: EngineResult) -> None:

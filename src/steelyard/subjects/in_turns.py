@@ -109,25 +109,16 @@ def _obstacles(study: Study, options: Options, free: Room | None) -> Iterator[st
         "the kernel's probes watch one option at a time (probes)": study.probes.requested,
     }
     yield from (reason for reason, holds in reasons.items() if holds)
-    yield from _of_host(options)
-    number = len(set(servers_of(study, options).values()))
-    if number > _SERVERS_MAX:
-        yield f"more than {_SERVERS_MAX} servers would be up at the same time"
-    elif number > 1:
-        yield from _of_room(study, options, number, free)
-
-
-def _of_host(options: Options) -> Iterator[str]:
-    """Settings of the machine that cannot change between two turns."""
     for key in sorted({key for option in options for key in option.host}):
         if key in ("server.cpu_quota", "engine.cpu_quota"):
             yield f"{key} counts in periods of 100 ms, and a role that waits for its turn saves its share"
         elif len({option.host.get(key) for option in options}) > 1 and (why := lasting(key)):
             yield f"{key} differs between options and {why}"
-
-
-def _of_room(study: Study, options: Options, number: int, free: Room | None) -> Iterator[str]:
-    need, free = room_of_servers(study, options), free or free_room(Path(tempfile.gettempdir()))
-    enough = _SHARE_MAX * free.memory_bytes, _SHARE_MAX * free.disk_bytes
-    if need.memory_bytes > enough[0] or need.disk_bytes > enough[1]:
-        yield f"{number} servers at the same time need {need}, and {free} are free"
+    number = len(set(servers_of(study, options).values()))
+    if number > _SERVERS_MAX:
+        yield f"more than {_SERVERS_MAX} servers would be up at the same time"
+    elif number > 1:
+        need, free = room_of_servers(study, options), free or free_room(Path(tempfile.gettempdir()))
+        enough = _SHARE_MAX * free.memory_bytes, _SHARE_MAX * free.disk_bytes
+        if need.memory_bytes > enough[0] or need.disk_bytes > enough[1]:
+            yield f"{number} servers at the same time need {need}, and {free} are free"

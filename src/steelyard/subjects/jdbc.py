@@ -7,7 +7,6 @@ by the statements of the workload. Any other database is used as it is.
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import InputError
@@ -99,10 +98,15 @@ class Jdbc(SharedSubject):
             "build": found["driver"],
             "settings": {**_named("driver", found["properties"]), **_named("fact", found["facts"])},
         }
-        session = _session(url, option)
-        server = None if own else replace(_server(url), session=session)
-        plan = {"session": list(session)} if own else {}
-        return by_driver(Load(plan=plan, server=server, facts=facts), connection)
+        form = next((form for beginning, form in _SET.items() if url.startswith(beginning)), "set {} = {}")
+        session = tuple(form.format(name, value) for name, value in option.session.items())
+        if own:
+            return by_driver(Load(plan={"session": list(session)}, facts=facts), connection)
+        # for messages and monitors: the driver itself reads the URL
+        at = _HOST.search(url)
+        host, port = (at[1], int(at[2] or 0)) if at else ("localhost", 0)
+        server = Server(host=host, port=port, user="", database="", protocol="jdbc", session=session)
+        return by_driver(Load(server=server, facts=facts), connection)
 
     def stop(self) -> str:
         """Nothing to do: a database in the engine's process ended with it; no server's log is available."""
@@ -113,11 +117,6 @@ class Jdbc(SharedSubject):
 def _url(study: Study, option: Option) -> str:
     workload = driven(option)
     return (workload.driver_url if workload else "") or study.subject.dsn or ""
-
-
-def _session(url: str, option: Option) -> tuple[str, ...]:
-    form = next((form for beginning, form in _SET.items() if url.startswith(beginning)), "set {} = {}")
-    return tuple(form.format(name, value) for name, value in option.session.items())
 
 
 def load_statements(work: Work) -> list[str]:
@@ -139,13 +138,6 @@ def _split(script: str) -> list[str]:
 
 def _named(of: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{of}.{name}": value for name, value in values.items()}
-
-
-def _server(url: str) -> Server:
-    """For messages and monitors: the driver itself reads the URL."""
-    found = _HOST.search(url)
-    host, port = (found[1], int(found[2] or 0)) if found else ("localhost", 0)
-    return Server(host=host, port=port, user="", database="", protocol="jdbc")
 
 
 KIND = Kind(

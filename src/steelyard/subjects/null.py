@@ -10,7 +10,7 @@ import sys
 from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.limits import within
-from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.host.processes.process_mark import Mark, with_mark
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
@@ -43,7 +43,6 @@ class Null(SharedSubject):
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._server: subprocess.Popen[str] | None = None
-        self._mark = Mark()
         self._promise = 0
         self._load: Load | None = None
 
@@ -54,15 +53,15 @@ class Null(SharedSubject):
         socket.unlink(missing_ok=True)
         network = listening(self._bench.study, _PORT)
         place = f"{network.address}:{network.port}" if network.address else str(socket)
-        self._mark = Mark()
-        self._promise = self._bench.guard.stop_marked(self._mark)
+        mark = Mark()
+        self._promise = self._bench.guard.stop_marked(mark)
         self._server = subprocess.Popen(
             [sys.executable, "-P", "-c", _SERVE, place, json.dumps(settings)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=with_mark(self._mark.value),
+            env=with_mark(mark.value),
         )
         pin(self._server.pid, self._bench.placement.server)
         assert self._server.stdout is not None and self._server.stderr is not None
@@ -91,10 +90,9 @@ class Null(SharedSubject):
     def stop(self) -> str:
         """Ends the stub; it keeps no log."""
         if self._server is not None:
-            end_marked(self._mark)
+            self._bench.guard.undo(self._promise)
             self._server.communicate()
             self._server = None
-            self._bench.guard.forget(self._promise)
         return ""
 
 

@@ -8,14 +8,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import InputError, nearest
-from steelyard.host.processes.process_mark import VARIABLE, Mark, end_marked, imprint, with_mark
+from steelyard.host.processes.process_mark import VARIABLE, Mark, imprint, with_mark
 from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
@@ -33,7 +33,12 @@ _CPUS = Path("/sys/devices/system/cpu")
 def check(study: Study, options: Options) -> None:
     """Checks that programs are installed, settings known, and instances fit. Raises InputError."""
     for at, key, value in settings_given(study, "server"):
-        _check_setting(key, value, at)
+        if key not in _DEFAULTS:
+            raise InputError(f'no setting "{key}" of a program{nearest(key, _DEFAULTS)}', at=at)
+        if key == "placement" and value not in _PLACEMENTS:
+            raise InputError(f'unknown placement "{value}"{nearest(str(value), _PLACEMENTS)}', at=at)
+        if key == "share" and not isinstance(value, bool):
+            raise InputError(f"share is true or false (given: {value!r})", at=at)
     for option in options:
         _check_fit(study, option)
         _check_programs(option)
@@ -95,8 +100,7 @@ class Command(Subject):
         """Ends processes that the instances left running; returns the end of their output."""
         if not self._promise:
             return ""
-        end_marked(self._mark)
-        self._bench.guard.forget(self._promise)
+        self._bench.guard.undo(self._promise)
         self._promise = 0
         return "".join(
             f"==> {place.name}\n{tail}\n"
@@ -188,7 +192,6 @@ class Command(Subject):
         }
 
     def _beside(self, path: str) -> Path:
-        """A path that counts from the folder of the study file."""
         return (self._bench.study_folder / path).absolute()
 
     def _found(self, program: str) -> str:
@@ -207,15 +210,6 @@ def _program(option: Option) -> ProgramWorkload:
 
 def _settings(option: Option) -> dict[str, Setting]:
     return {**_DEFAULTS, **option.server}
-
-
-def _check_setting(key: str, value: Setting, at: Sequence[str]) -> None:
-    if key not in _DEFAULTS:
-        raise InputError(f'no setting "{key}" of a program{nearest(key, _DEFAULTS)}', at=at)
-    if key == "placement" and value not in _PLACEMENTS:
-        raise InputError(f'unknown placement "{value}"{nearest(str(value), _PLACEMENTS)}', at=at)
-    if key == "share" and not isinstance(value, bool):
-        raise InputError(f"share is true or false (given: {value!r})", at=at)
 
 
 def _check_fit(study: Study, option: Option) -> None:

@@ -88,7 +88,11 @@ _TABLES: dict[str, Layout] = {
 
 def decision_support(workload: QueriesWorkload) -> Work:
     """The tables at workload.scale_factor and the 22 queries. Raises InputError without enough disk space."""
-    program = _program()
+    program = shutil.which(_PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(_PROGRAM)
+    if program is None:
+        raise InputError(
+            f"the data generator {_PROGRAM} is not installed", f"pip install {_PROGRAM}", ("workload", "kind")
+        )
     scale = workload.scale_factor
     check_disk_room(
         scale,
@@ -111,15 +115,6 @@ def queries() -> dict[str, Statement]:
     """The 22 queries by name: q01 to q22."""
     text = files("steelyard.workloads").joinpath("decision_support.sql").read_text(encoding="utf-8")
     return {name: Statement(sql=sql.strip().rstrip(";")) for name, sql in _QUERY.findall(text)}
-
-
-def _program() -> str:
-    found = shutil.which(_PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(_PROGRAM)
-    if found is None:
-        raise InputError(
-            f"the data generator {_PROGRAM} is not installed", f"pip install {_PROGRAM}", ("workload", "kind")
-        )
-    return found
 
 
 def _write(program: str, scale: float, table: str, folder: Path) -> Path:

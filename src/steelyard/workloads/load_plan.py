@@ -53,7 +53,14 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     orders = option.workload.orders(list(work.statements), max(plan.clients), plan.seed)
     return {
         **keys,
-        "statements": _texts(work),
+        "statements": [
+            {
+                "name": name,
+                **statement.model_dump(include={"sql", "parameters"}),
+                **({"captured": work.captured[name]} if name in work.captured else {}),
+            }
+            for name, statement in work.statements.items()
+        ],
         "transactions": list(_streams(orders) if orders else _transactions(work)),
         **phases,
     }
@@ -102,17 +109,6 @@ def check_division(study: Study, option: Option, work: Work, target: Mapping[str
 def counts(sql: str, protocol: str) -> bool:
     """Whether its executions return or change a number of rows."""
     return not all(map(_UNCOUNTED.match, commands_of(sql, protocol)))
-
-
-def _texts(work: Work) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            **statement.model_dump(include={"sql", "parameters"}),
-            **({"captured": work.captured[name]} if name in work.captured else {}),
-        }
-        for name, statement in work.statements.items()
-    ]
 
 
 def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:

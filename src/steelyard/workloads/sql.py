@@ -122,7 +122,13 @@ alter table pgbench_accounts add primary key (aid);
 
 def pgbench(workload: PgbenchWorkload) -> Work:
     """The scripts of workload.script. Raises InputError with file and line for what is not supported."""
-    constants = _constants(workload)
+    if CLIENT_ID in workload.variables:
+        raise InputError(
+            "is the number of the client", "choose another name", ("workload", "variables", CLIENT_ID)
+        )
+    # those that pgbench defines, and the study's
+    own = {"scale": workload.scale, CLIENT_ID: 0, "random_seed": 1, "default_seed": 1}
+    constants: Settings = {**own, **workload.variables}
     statements: dict[str, Statement] = {}
     transactions: dict[str, Scripted] = {}
     places: dict[str, str] = {}
@@ -156,12 +162,3 @@ def _text(workload: PgbenchWorkload, name: str) -> str:
     if name in BUILTINS:
         return files("steelyard.workloads.pgbench").joinpath(f"{name}.sql").read_text(encoding="utf-8")
     return workload.script_texts[name]
-
-
-def _constants(workload: PgbenchWorkload) -> Settings:
-    """Variables that pgbench defines, and those of the study."""
-    if CLIENT_ID in workload.variables:
-        raise InputError(
-            "is the number of the client", "choose another name", ("workload", "variables", CLIENT_ID)
-        )
-    return {"scale": workload.scale, CLIENT_ID: 0, "random_seed": 1, "default_seed": 1, **workload.variables}

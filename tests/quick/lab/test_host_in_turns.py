@@ -11,7 +11,7 @@ import pytest
 from host_study import study_text
 
 from steelyard.host.cpus.scheduling import Placement
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel import value_of, write
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.machine import host_settings
 from steelyard.lab.machine.host_settings import Host

@@ -39,7 +39,7 @@ def test_gets_stand_beside_sleeps_that_could_not_be_had():
     it.measured(0)
     it.take({name: [] for name in SLEPT}, GETS, [("latches", "no symbol")], {0: 900, 1: 4000})
     it.relate(COUNTED)
-    assert it.gets() == {
+    assert it.counted() == {
         "point": [0, 1],
         "latch": ["tranche 56"] * 2,
         "gets": [310, 62],
@@ -53,7 +53,7 @@ def test_gets_of_a_load_that_began_before_the_breakpoints_were_there_are_left_ou
     it = Tranches(os.getpid(), "group", tranche_names, gets=True)
     it.take({name: [] for name in SLEPT}, GETS, (), {0: 900, 1: 5001})
     it.relate(COUNTED)
-    assert it.gets()["point"] == [0]
+    assert it.counted()["point"] == [0]
     assert any("before all breakpoints" in text for _, text in it.notices())
 
 

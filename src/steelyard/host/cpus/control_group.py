@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from steelyard.host.cpus.scheduling import PASSES, NotTaken, processes, shown
-from steelyard.host.kernel.setting import value_of, write
+from steelyard.host.kernel import value_of, write
 from steelyard.study.host_settings import Share
 
 _PERIOD_US = 100_000
@@ -22,8 +22,6 @@ _EMPTY_S = 2.0
 
 @dataclass(frozen=True)
 class _Place:
-    """The parent folder of groups with a controller."""
-
     folder: Path
     version: int
 
@@ -113,7 +111,6 @@ def dissolve(folder: Path) -> None:
 
 
 def _files(attribute: str, value: frozenset[int] | float, place: _Place) -> Iterator[tuple[str, str]]:
-    """Files of the group and their content, in order."""
     if isinstance(value, frozenset):
         if place.version == 1:
             # without memory nodes a version 1 group takes no process

@@ -10,7 +10,7 @@ import selectors
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -99,10 +99,10 @@ def _found(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
 
 
-def boot(guest: Guest, console: Path, limit_s: float, tick: Callable[[], None] = lambda: None) -> None:
+def boot(guest: Guest, console: Path, limit_s: float) -> None:
     """Boots and waits until the guest has turned itself off; its console goes into a file.
 
-    tick: called several times a second. Raises GuestFailed.
+    Raises GuestFailed.
     """
     with (
         console.open("wb") as log,
@@ -120,7 +120,6 @@ def boot(guest: Guest, console: Path, limit_s: float, tick: Callable[[], None] =
         deadline = time.monotonic() + limit_s
         try:
             while True:
-                tick()
                 if ready.select(0.2):
                     text = os.read(qemu.stdout.fileno(), 1 << 16)
                     if not text:

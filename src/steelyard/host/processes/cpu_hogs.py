@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from steelyard.host.cpus.scheduling import impose, pin
 from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import within
-from steelyard.host.processes.process_mark import Mark, end_marked, with_mark
+from steelyard.host.processes.process_mark import Mark, with_mark
 from steelyard.host.processes.signals import end_with
 from steelyard.study.host_settings import Schedule
 
@@ -25,14 +25,14 @@ class Hogs:
     def __init__(self, count: int, cpus: Iterable[int], schedule: Schedule, guard: Guard) -> None:
         """Starts the hogs. Raises NotTaken when the kernel refuses the schedule."""
         self._guard = guard
-        self._mark = Mark()
-        self._promise = guard.stop_marked(self._mark)
+        mark = Mark()
+        self._promise = guard.stop_marked(mark)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "steelyard.host.processes.cpu_hogs", str(count), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env=with_mark(self._mark.value),
+            env=with_mark(mark.value),
         )
         self.pid = self._process.pid
         try:
@@ -46,11 +46,10 @@ class Hogs:
 
     def stop(self) -> None:
         """Ends all hogs."""
-        end_marked(self._mark)
+        self._guard.undo(self._promise)
         self._process.wait()
         assert self._process.stdout is not None
         self._process.stdout.close()
-        self._guard.forget(self._promise)
 
 
 def main(count: int, parent: int) -> None:

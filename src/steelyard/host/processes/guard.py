@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -24,8 +24,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from steelyard.host.cpus.control_group import dissolve
-from steelyard.host.kernel.setting import Saved, put_back
-from steelyard.host.kernel.uprobes import take_away
+from steelyard.host.kernel import Saved, put_back, take_away
 from steelyard.host.processes.process_mark import Mark, end_marked
 
 _GUARDS_MAX = 20
@@ -81,6 +80,12 @@ class Guard:
         """Withdraws a promise: the lab itself has undone the change."""
         self._send(number, None)
 
+    def undo(self, number: int) -> None:
+        """Undoes a change now, and withdraws its promise; nothing where it stands no longer."""
+        if change := self._standing.get(number):
+            _undo(change)
+            self.forget(number)
+
     def check(self) -> None:
         """Raises GuardLost when no guard stays alive."""
         if self._guards > _GUARDS_MAX:
@@ -105,7 +110,6 @@ class Guard:
                 self._write(self._process, {"number": number, "change": change})
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        """Starts a guard with all open promises."""
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "steelyard.host.processes.guard"],
             stdin=subprocess.PIPE,
@@ -159,32 +163,15 @@ def _warn(text: str) -> None:
         sys.stderr.flush()
 
 
-def _keep(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """The changes not yet undone when the pipe closes, in order."""
-    standing: dict[int, dict[str, Any]] = {}
-    for line in lines:
-        with suppress(ValueError):
-            entry = json.loads(line)
-            if entry["change"] is None:
-                standing.pop(entry["number"], None)
-            else:
-                standing[entry["number"]] = entry["change"]
-    return list(standing.values())
-
-
-def _remove(folder: Path) -> None:
-    # a program that ends only now may still write into it
-    deadline = time.monotonic() + _LATE_S
-    while folder.exists() and time.monotonic() < deadline:
-        shutil.rmtree(folder, ignore_errors=True)
-        time.sleep(0.02)
-
-
 def _undo(change: dict[str, Any]) -> None:
     if "marked" in change:
         end_marked(Mark(**change["marked"]), signal.Signals(change["signal"]))
     elif "remove" in change:
-        _remove(Path(change["remove"]))
+        folder, deadline = Path(change["remove"]), time.monotonic() + _LATE_S
+        # a program that ends only now may still write into it
+        while folder.exists() and time.monotonic() < deadline:
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.02)
     elif "dissolve" in change:
         dissolve(Path(change["dissolve"]))
     elif "probes" in change:
@@ -198,7 +185,15 @@ def main(pipe: TextIO = sys.stdin) -> None:
     """Waits for the pipe to close, then undoes."""
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
-    for change in reversed(_keep(pipe)):
+    standing: dict[int, dict[str, Any]] = {}
+    for line in pipe:
+        with suppress(ValueError):
+            entry = json.loads(line)
+            if entry["change"] is None:
+                standing.pop(entry["number"], None)
+            else:
+                standing[entry["number"]] = entry["change"]
+    for change in reversed(standing.values()):
         _undo(change)
 
 

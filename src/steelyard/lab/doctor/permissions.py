@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.host.finding import Finding, held, privileged
-from steelyard.host.kernel.uprobes import mount_tracefs, new_group, tracefs_folder, with_cause
+from steelyard.host.kernel import mount_tracefs, new_group, tracefs_folder, with_cause
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.environment.environment import PROC, read_text
 from steelyard.lab.machine.refused_settings import own_slice_ms, refusals

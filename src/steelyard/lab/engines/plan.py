@@ -5,7 +5,7 @@ from typing import Any
 from steelyard.lab.engines.result import Json
 from steelyard.study.plan import run_seconds
 from steelyard.study.study import Slot, Study
-from steelyard.subjects import Load, Server
+from steelyard.subjects import Load
 from steelyard.subjects.servers.by_address import commits_itself
 from steelyard.workloads import Work
 from steelyard.workloads.load_plan import counts, load_plan
@@ -53,7 +53,16 @@ def engine_plan(
     trace = {"scheduling_trace_s": study.probes.scheduling_trace_s} if study.probes.scheduling_trace_s else {}
     countable = server.latch_names is not None and server.pid is not None and not study.subject.dsn
     count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
-    return {**load.plan, **_address(server), **plan, **trace, **count}
+    return {
+        **load.plan,
+        "server": {name: getattr(server, name) for name in _ADDRESS.split()},
+        "session": list(server.session),
+        "turn_end": server.turn_end,
+        "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],
+        **plan,
+        **trace,
+        **count,
+    }
 
 
 def _numbered(part: Json, numbers: tuple[int, int]) -> dict[str, Any]:
@@ -104,12 +113,3 @@ def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
     warm_up_max_s = load.plan.get("jdbc", {}).get("warm_up_max_s", 0.0)
     point_s = _PRIMING_S_MAX + warm_up_max_s + 3 * longest_s
     return run_seconds(study) + len(study.plan.clients) * point_s + _MARGIN_S
-
-
-def _address(server: Server) -> dict[str, Any]:
-    return {
-        "server": {name: getattr(server, name) for name in _ADDRESS.split()},
-        "session": list(server.session),
-        "turn_end": server.turn_end,
-        "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],
-    }

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from importlib import import_module
 from types import UnionType
 from typing import Any, Self, cast, get_args, get_type_hints
@@ -137,7 +136,7 @@ class Facts:
     @classmethod
     def of(cls, values: Json) -> Self:
         """Facts as JSON carries them. Raises KeyError for an unknown name, TypeError for a wrong value."""
-        types = _types()
+        types = get_type_hints(Facts)
         for name, value in values.items():
             if not _fits(value, types[name]):
                 raise TypeError(name)
@@ -146,11 +145,6 @@ class Facts:
             for name, value in values.items()
         }
         return cls(**found)
-
-
-@cache
-def _types() -> dict[str, UnionType]:
-    return get_type_hints(Facts)
 
 
 def _fits(value: object, kinds: UnionType) -> bool:

@@ -81,7 +81,10 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
             shifted = {time: [t_ns - origin_ns for t_ns in tables[name][time]] for time in times}
             tables[name] = {**tables[name], **shifted}
     if "latches" in tables:
-        tables["latches"] = _latch_families(result)
+        facts = result.facts
+        # without a spin budget a worker sleeps at once, or spins until it has the latch, as where it queues
+        spin = facts.spin or (0 if facts.sees_sleeps and not facts.in_turn else None)
+        tables["latches"] = asked(_FAMILIES, result.tables, spin, facts.sees_misses, facts.sees_sleeps)
     return tables
 
 
@@ -136,21 +139,11 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
 
 
 def outcome(workload: Workload, result: EngineResult, tables: Mapping[str, Columns]) -> tuple[float, str]:
-    """Work per second of a run, and why it is no result all the same ('': it is one)."""
-    if not (tps := _work_done(tables, workload.lower_is_better)):
+    """Work per second of a run, and why it is no result all the same ('': it is one).
+
+    Of programs: of the best load point, in all, or the mean where the lower score wins.
+    """
+    done = _DONE if "scores" not in tables else _LOWEST if workload.lower_is_better else _HIGHEST
+    if not (tps := asked(done, tables)["done"][0] or 0.0):
         return tps, why_nothing(tables)
     return tps, "".join(asked(_NEVER, result.tables)["why"]) if workload.steady else ""
-
-
-def _work_done(tables: Mapping[str, Columns], lower_is_better: bool) -> float:
-    """Transactions per second; of programs the best load point: total, or mean where lower wins."""
-    done = _DONE if "scores" not in tables else _LOWEST if lower_is_better else _HIGHEST
-    return asked(done, tables)["done"][0] or 0.0
-
-
-def _latch_families(result: EngineResult) -> Columns:
-    facts = result.facts
-    # without a spin budget a worker sleeps at once, or spins until it has the latch, as in queueing protocols
-    sleeps = facts.sees_sleeps and not facts.in_turn
-    spin = facts.spin or (0 if sleeps else None)
-    return asked(_FAMILIES, result.tables, spin, facts.sees_misses, facts.sees_sleeps)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.cpus.control_group import around
-from steelyard.host.kernel.setting import chosen
+from steelyard.host.kernel import chosen
 from steelyard.lab.environment.redaction import redact
 from steelyard.version import VERSION, commit
 
@@ -45,7 +45,6 @@ def _texts(folder: Path, names: str) -> dict[str, str]:
 
 
 def _known(facts: Facts) -> Facts:
-    """The facts without unknown ones."""
     return {name: fact for name, fact in facts.items() if fact not in ("", None, {}, [])}
 
 
@@ -111,7 +110,6 @@ def _field(text: str, name: str) -> str:
 
 
 def _number(text: str) -> int | None:
-    """A whole number, None for any other text."""
     return int(text) if text.isdigit() else None
 
 
@@ -246,7 +244,7 @@ def _storage() -> Facts:
 
 
 def _queue(device: str) -> Path | None:
-    """The request queue of a block device, or of a partition's disk."""
+    # of a partition: that of its disk
     here = _SYS / "class/block" / Path(device).name
     if not device.startswith("/dev/") or not here.exists():
         return None

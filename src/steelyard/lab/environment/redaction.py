@@ -90,6 +90,10 @@ def redacted_run(run: Run, study: Study) -> Run:
     """
     redactor = _Redactor(study)
     tables = dict(run.tables)
+    sentence, _, output = redactor.printed(run.cause).partition("\n")
+    log = redactor.printed(run.server_log)
+    if len(log) > _LOG_CHARACTERS_MAX:
+        log = log[-_LOG_CHARACTERS_MAX:].partition("\n")[2]
     for table, column in (("notices", "text"), ("errors", "message"), ("latches", "latch")):
         if table in tables:
             clean = redactor.hidden if table == "latches" else redactor.printed
@@ -101,8 +105,8 @@ def redacted_run(run: Run, study: Study) -> Run:
         tables["samples"] = {**samples, "entity": entities}
     return replace(
         run,
-        cause=_in_one_line(redactor.printed(run.cause)),
-        server_log=_end(redactor.printed(run.server_log)),
+        cause=f"{sentence} {' | '.join(output[-_OUTPUT_CHARACTERS_MAX:].splitlines())}".strip(),
+        server_log=log,
         tables=tables,
     )
 
@@ -118,16 +122,6 @@ def _secrets(study: Study | None) -> set[str]:
     # programs print a value line by line, with a prefix on each; drivers print an address part by part
     pieces = {piece for value in found for piece in (*value.splitlines(), *parts(value))}
     return found | {piece for piece in pieces if len(piece.strip()) >= _SECRET_CHARACTERS_MIN}
-
-
-def _end(log: str) -> str:
-    return log if len(log) <= _LOG_CHARACTERS_MAX else log[-_LOG_CHARACTERS_MAX:].partition("\n")[2]
-
-
-def _in_one_line(cause: str) -> str:
-    """The first line of a cause, and the end of the rest, which is the output of a program."""
-    sentence, _, output = cause.partition("\n")
-    return f"{sentence} {' | '.join(output[-_OUTPUT_CHARACTERS_MAX:].splitlines())}".strip()
 
 
 def _value(name: str) -> str:
@@ -206,8 +200,9 @@ class _Redactor:
         for item in items:
             cleaned.append(_redacted(item) if hide_next else self.clean(item))
             # ["--password", "x"] in an argument list; ["primary_conninfo", "x"] in a row
-            is_text = isinstance(item, str)
-            hide_next = is_text and bool(_BARE_FLAG.fullmatch(item) or _is_secret_word(item))
+            hide_next = isinstance(item, str) and (
+                _BARE_FLAG.fullmatch(item) is not None or (item.isidentifier() and is_secret(item))
+            )
         return cleaned
 
     def _text(self, text: str) -> str:
@@ -222,10 +217,6 @@ class _Redactor:
 def _parameter(match: re.Match[str]) -> str:
     hidden = REDACTED if is_secret(unquote_plus(match[2])) else match[3]
     return f"{match[1]}{match[2]}={hidden}"
-
-
-def _is_secret_word(text: str) -> bool:
-    return text.isidentifier() and is_secret(text)
 
 
 def _redacted(value: Any) -> Any:

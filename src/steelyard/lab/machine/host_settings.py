@@ -13,17 +13,16 @@ from typing import Any, Self
 from uuid import uuid4
 
 from steelyard.errors import InputError
-from steelyard.host.cpus.control_group import ControlGroup, dissolve
+from steelyard.host.cpus.control_group import ControlGroup
 from steelyard.host.cpus.scheduling import NotTaken, Placement, impose, misfits, tasks
-from steelyard.host.kernel.setting import Saved, hold, put_back, settle, value_of, values_of
-from steelyard.host.kernel.uprobes import new_group, take_away
+from steelyard.host.kernel import Saved, hold, new_group, put_back, settle, value_of, values_of
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.engines.result import LoadFailed
 from steelyard.lab.environment.environment import PROC, Facts, kernel_facts, mitigation_facts, read_text
-from steelyard.study.host_settings import KERNEL, SESSIONS, Schedule, Share, boot_of, host_settings
+from steelyard.study.host_settings import KERNEL, SESSIONS, Schedule, boot_of, host_settings
 from steelyard.study.kernel_files import coupled
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options
 from steelyard.subjects import SubjectFailed
 
@@ -102,15 +101,12 @@ def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> Facts:
                 "use the same clock source with every kernel: clocksource=tsc on its command line",
             )
         if other["settings"] == facts["settings"] and release != kernel["release"]:
+            listed = ", ".join(f"{key} = {value}" for key, value in met)
             raise InputError(
-                f"the kernel of {_listed(met)} was {release} in this study, and is {kernel['release']} now",
+                f"the kernel of {listed} was {release} in this study, and is {kernel['release']} now",
                 "boot the former kernel, or start a new study",
             )
     return facts
-
-
-def _listed(settings: Sequence[tuple[str, Setting]]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in settings)
 
 
 @dataclass
@@ -137,9 +133,9 @@ class Host:
         self._coupled: list[_Coupled] = []
         self._locks: list[int] = []
         self._hogs: Hogs | None = None
-        self._confined: dict[tuple[str, int], tuple[ControlGroup, list[int]]] = {}
+        self._confined: dict[tuple[str, int], ControlGroup] = {}
         self._scheduled: dict[tuple[str, int], Schedule] = {}
-        self._probes: dict[str, int] = {}
+        self._promises: list[int] = []  # of groups and probes
 
     def change(self, option: Option) -> None:
         """Applies the option's machine settings, and undoes others of an option before it.
@@ -180,7 +176,11 @@ class Host:
             for role, share in settings.shares.items():
                 # a server or hogs that options share are in their group already
                 if (role, pids[role]) not in self._confined:
-                    self._confine(share, role, pids[role])
+                    group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
+                    self._promises += map(self._guard.dissolve, group.folders)
+                    self._confined[role, pids[role]] = group
+                    group.make()
+                    group.join(pids[role])
             for role, schedule in settings.schedules.items():
                 # sessions come with the load
                 if role != SESSIONS:
@@ -212,14 +212,14 @@ class Host:
                     raise LoadFailed(f"a thread lost {role}.{misfit} under load")
             if role == SESSIONS and not tasks(pid):
                 raise LoadFailed("a reporting session ended under load")
-        for (role, pid), (group, _) in self._confined.items():
+        for (role, pid), group in self._confined.items():
             if pids.get(role, pid) == pid and not group.holds(pid):
                 raise LoadFailed(f"the {role} left its control group under load")
 
     def name_for_probes(self) -> str:
         """A new group for kernel probes: restore() removes its probes, or the guard if the lab is killed."""
         group = new_group()
-        self._probes[group] = self._guard.take_away(group)
+        self._promises.append(self._guard.take_away(group))
         return group
 
     def restore(self) -> None:
@@ -227,16 +227,11 @@ class Host:
         if self._hogs is not None:
             self._hogs.stop()
             self._hogs = None
-        for group, promises in self._confined.values():
-            for folder, promise in zip(group.folders, promises, strict=True):
-                dissolve(folder)
-                self._guard.forget(promise)
+        for promise in self._promises:
+            self._guard.undo(promise)
+        self._promises.clear()
         self._confined.clear()
         self._scheduled.clear()
-        for group, promise in self._probes.items():
-            take_away(group)
-            self._guard.forget(promise)
-        self._probes.clear()
         problems = [text for group in reversed(self._coupled) for text in put_back(group.saved)]
         for group in self._coupled:
             self._guard.forget(group.promise)
@@ -246,12 +241,6 @@ class Host:
         self._locks.clear()
         if problems:
             raise SubjectFailed("; ".join(problems))
-
-    def _confine(self, share: Share, role: str, pid: int) -> None:
-        group = ControlGroup(share, f"steelyard-{uuid4().hex}-{role}")
-        self._confined[role, pid] = group, [self._guard.dissolve(folder) for folder in group.folders]
-        group.make()
-        group.join(pid)
 
     def _hold(self, path: Path) -> None:
         if not any(path in group.saved for group in self._coupled):

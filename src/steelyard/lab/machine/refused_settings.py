@@ -19,7 +19,7 @@ from steelyard.errors import InputError
 from steelyard.host.cpus.control_group import ControlGroup
 from steelyard.host.cpus.scheduling import NotTaken, impose, schedule_of, shown
 from steelyard.host.finding import privileged
-from steelyard.host.kernel.setting import value_of
+from steelyard.host.kernel import value_of
 from steelyard.host.processes.guard import Guard
 from steelyard.lab.environment.environment import virtualization_facts
 from steelyard.study.host_settings import Schedule, Share, host_settings

@@ -9,6 +9,7 @@ related to the transactions of that phase.
 import base64
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.run_tables.questions import asked
@@ -47,46 +48,34 @@ _ELSEWHERE = (
 _NO_NAMES = "latches: names were not found in the server's memory: numbers are shown instead"
 
 
+@dataclass
 class Tranches:
-    """Latches of one run: call take(), compare() and relate(), then notices(), rows() and gets().
+    """Latches of one run: call take(), compare() and relate(), then notices(), rows() and counted().
 
     server: its process, None: at an address; group: name of the probes, with which the lab removes them;
     names_of: names of its latches by number; sleeps, gets: whether each is probed.
     """
 
-    def __init__(
-        self,
-        server: int | None,
-        group: str,
-        names_of: Callable[[int], Mapping[int, str]],
-        sleeps: bool = True,
-        gets: bool = False,
-    ) -> None:
-        self._server = server
-        self._group = group
-        self._names_of = names_of
-        self._sleeps = sleeps
-        self._gets = gets
-        self._ready_ns: Mapping[int, int] = {}
-        self._late = False
-        self._gets_of: dict[tuple[int, str], int] = {}
-        self._transactions_of: dict[int, int] = {}
-        self._sleeps_of: Columns = {}
-        self._points: list[int] = []
-        self._names: Mapping[int, str] = {}
-        self._contradicted = False
-
-    @property
-    def counts_gets(self) -> bool:
-        """Whether gets are counted: requested, and of a server started here."""
-        return self._gets and self._server is not None
+    server: int | None
+    group: str
+    names_of: Callable[[int], Mapping[int, str]]
+    sleeps: bool = True
+    gets: bool = False
+    _ready_ns: Mapping[int, int] = field(default_factory=dict[int, int])
+    _late: bool = False
+    _gets_of: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    _transactions_of: dict[int, int] = field(default_factory=dict[int, int])
+    _sleeps_of: Columns = field(default_factory=dict[str, Sequence[Any]])
+    _points: list[int] = field(default_factory=list[int])
+    _names: Mapping[int, str] = field(default_factory=dict[int, str])
+    _contradicted: bool = False
 
     def plan(self) -> dict[str, Any] | None:
         """The plan of the probe; None for a server at an address."""
-        if self._server is None:
+        if self.server is None:
             return None
-        program = f"/proc/{self._server}/exe"
-        return {"program": program, "group": self._group, "sleeps": self._sleeps, "gets": self._gets}
+        program = f"/proc/{self.server}/exe"
+        return {"program": program, "group": self.group, "sleeps": self.sleeps, "gets": self.gets}
 
     def measured(self, point: int) -> None:
         """Registers a load point as probed."""
@@ -104,13 +93,13 @@ class Tranches:
         slept: point, role, event, sleeps, wait_ns, wait_histogram_base64; gets: point, role, tranche, gets;
         refused: source and reason; ready_ns: by load point, since when gets are counted.
         """
-        if self._server is None:
+        if self.server is None:
             return
         self._ready_ns = ready_ns or {}
-        if self._sleeps and "latches" not in dict(refused):
+        if self.sleeps and "latches" not in dict(refused):
             self._sleeps_of = slept
         if slept["point"] or gets["point"]:
-            self._names = self._names_of(self._server)
+            self._names = self.names_of(self.server)
         for point, role, tranche, count in each(gets, "point", "role", "tranche", "gets"):
             if role == _SERVER:
                 key = point, self._name(tranche)
@@ -135,7 +124,7 @@ class Tranches:
 
     def notices(self) -> Iterator[tuple[str, str]]:
         """Notices about missing data, except the probe's own refusals."""
-        if self._server is None:
+        if self.server is None:
             yield "probe-unavailable", _NOT_LOCAL
         elif self._contradicted:
             yield "probe-unavailable", _ELSEWHERE
@@ -162,7 +151,7 @@ class Tranches:
             rows.add(point=point, latch=latch, sleeps=none, wait_ns=none)
         return rows.columns()
 
-    def gets(self) -> Columns:
+    def counted(self) -> Columns:
         """The table `latch_gets`: one row per load point and tranche that a server's process got."""
         rows = Rows("latch_gets")
         for (point, latch), gets in self._gets_of.items():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import _core
-from steelyard.host.kernel.uprobes import mount_tracefs, with_cause
+from steelyard.host.kernel import mount_tracefs, with_cause
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, check, decoded
 from steelyard.run_tables.schema import BY_NAME
@@ -101,7 +101,7 @@ class Probing:
             return
         for source, reason in self._probe.refused:
             yield "probe-unavailable", f"{source}: {with_cause(reason, self._no_tracefs)}"
-        gets = self._tranches is not None and self._tranches.counts_gets
+        gets = self._tranches is not None and self._tranches.gets and self._tranches.server is not None
         for source, enabled, phase in (
             ("sched", self._trace_s, "scheduling-trace"),
             ("gets", gets, "latch-count"),
@@ -137,7 +137,7 @@ class Probing:
         for name, columns in found.items():
             check(BY_NAME[name], columns)
         if self._tranches is not None:
-            found |= {"latches": self._tranches.rows(), "latch_gets": self._tranches.gets()}
+            found |= {"latches": self._tranches.rows(), "latch_gets": self._tranches.counted()}
         return {name: columns for name, columns in found.items() if columns["point"]}
 
     def _note_cost(self) -> None:

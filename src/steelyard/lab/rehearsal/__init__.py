@@ -115,7 +115,6 @@ def _host(bench: Bench, option: Option, host: Host | None, found: Findings) -> N
 def _server(
     bench: Bench, subject: Subject, options: Options, host: Host | None, in_turns: bool, found: Findings
 ) -> None:
-    """One server, with the options that share it."""
     study, draws = bench.study, 1 if host is None or len(bench.options) == 1 else DRAWS
     tried: dict[str, Sequence[Row]] = {}
     loads: dict[str, Load] = {}

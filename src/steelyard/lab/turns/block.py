@@ -10,18 +10,17 @@ averages that out: each deal gives every option new connections.
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
-from typing import Any
 
 from steelyard.host.processes.limits import TimedOut
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import LIFE_PER_PRIMING, engine_limit_s, engine_plan
 from steelyard.lab.engines.result import EngineResult, LoadFailed
-from steelyard.lab.engines.result_tables import outcome
-from steelyard.lab.environment.redaction import redact, redacted_run
+from steelyard.lab.environment.redaction import redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.observe.probes import not_in_turns
 from steelyard.lab.turns.lane import Course, Lane, own_samples, turn_ms
@@ -54,11 +53,7 @@ def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -
             opened.callback(laboratory.host.restore)
             for lane, result in block.measured(opened):
                 tables = block.tables(lane, result)
-                tps, why = outcome(lane.slot.option.workload, result, tables)
-                run = run_parts.Run(
-                    lane.slot, attempt, "void" if why else "done", why, times.began_at, 0.0, tps, tables
-                )
-                runs.append(replace(run, server_facts=block.facts[lane.slot.option.label]))
+                runs.append(laboratory.finished(lane.slot, attempt, lane.load, times, result, tables))
     except (LoadFailed, TimedOut, *laboratory.kind.driver_errors) as error:
         cause = "; ".join(filter(None, (str(error).strip(), block.interruption())))
     finally:
@@ -80,7 +75,6 @@ class _Block:
         self.times = Times()
         self.current = slots[0]
         self._loads: dict[str, Load] = {}
-        self.facts: dict[str, Mapping[str, Any]] = {}
         self.servers = laboratory.servers
         self._turned_ms = 0.0
         self._chance = Random(f"{laboratory.study.plan.seed} {slots[0].block}")
@@ -102,7 +96,11 @@ class _Block:
             results.append(lane.result())
             run_parts.refuse_interrupted(lane.load, results[-1])
         self._laboratory.numbers.add(max(result.facts.numbered or 0 for result in results))
-        self._refuse_inconsistent(lanes)
+        # options that share a server share its data
+        for lane in {self.servers[lane.slot.option.label]: lane for lane in lanes}.values():
+            self.current = lane.slot
+            work = self._laboratory.works[lane.slot.option.label]
+            run_parts.refuse_inconsistent(self._laboratory.study, work, lane.load)
         times.after_ns = times.now_ns()
         for lane in lanes:
             lane.monitoring.rest(False)
@@ -113,13 +111,6 @@ class _Block:
         for lane, result in zip(lanes, results, strict=True):
             self.current = lane.slot
             yield lane, result
-
-    def _refuse_inconsistent(self, lanes: Sequence[Lane]) -> None:
-        """Once per server: options that share one share its data."""
-        for lane in {self.servers[lane.slot.option.label]: lane for lane in lanes}.values():
-            self.current = lane.slot
-            work = self._laboratory.works[lane.slot.option.label]
-            run_parts.refuse_inconsistent(self._laboratory.study, work, lane.load)
 
     def interruption(self) -> str:
         """How the server of the current option was interrupted, as a sentence; '' where it was not."""
@@ -144,20 +135,15 @@ class _Block:
         running: set[int] = set()
         for slot in self._slots:
             self.current, label = slot, slot.option.label
-            self._laboratory.host.change(slot.option)
-            self._laboratory.progress.run_started(label, slot.block, slot.slot)
             server = self.servers[label]
             subject = self._laboratory.subjects[server]
+            start = partial(started, subject)
             if server in running:
                 assert isinstance(subject, SharedSubject)
-                load = subject.join(slot.option)
-            else:
-                load = started(subject, slot.option)
+                start = subject.join
             running.add(server)
-            self._loads[label] = load
-            self.facts[label] = redact(load.facts, self._laboratory.study)
-            self._laboratory.admit(label, self.facts[label])
-            loads.append((slot, load))
+            self._loads[label] = self._laboratory.begun(slot, start)
+            loads.append((slot, self._loads[label]))
         return loads
 
     def _lane(self, slot: Slot, load: Load, limit_s: float, opened: ExitStack) -> Lane:
@@ -178,7 +164,11 @@ class _Block:
     def _point(self, lanes: Sequence[Lane], point: int) -> None:
         plan = self._laboratory.study.plan
         primed_ms = max(lane.connect() for lane in self._each(self._chance.sample(lanes, len(lanes))))
-        courses = self._warmed_up(lanes)
+        courses = {lane: Course(plan.turn_ms) for lane in lanes}
+        for _ in range(_warm_up_turns(plan)):
+            for lane in self._each(lanes):
+                lane.warm_up(courses[lane])
+                self._turned(plan.turn_ms)
         length_ms = turn_ms(courses.values(), plan.turn_ms, plan.measure_s * 1000)
         settle_ms = max(course.settle_ms for course in courses.values())
         share_ms = rounds_of(plan) * plan.turn_ms
@@ -202,16 +192,6 @@ class _Block:
                 lane.slot.option, run_parts.root_processes(lane.load, lane.engine.pid)
             )
             lane.next_point()
-
-    def _warmed_up(self, lanes: Sequence[Lane]) -> Mapping[Lane, Course]:
-        """Turns that are not measured, for as long as the plan warms up."""
-        plan = self._laboratory.study.plan
-        courses = {lane: Course(plan.turn_ms) for lane in lanes}
-        for _ in range(_warm_up_turns(plan)):
-            for lane in self._each(lanes):
-                lane.warm_up(courses[lane])
-                self._turned(plan.turn_ms)
-        return courses
 
     def _turned(self, load_ms: float) -> None:
         """Reports that so much more of the block's load as planned is done."""

@@ -198,17 +198,11 @@ class Lane:
         self.monitoring.read_now()
         self.monitoring.rest(True)
         closed_ns, origin_ns = self._times.now_ns(), self._times.origin_ns
+        moments = {name: event[name] - origin_ns for name in ("start_ns", "measure_ns", "end_ns")}
+        counts = {name: event[name] for name in ("transactions", "first_half", "all")}
+        drained_ns = event["t_ns"] - origin_ns
         turn = Turn(
-            **place,
-            opened_ns=opened_ns,
-            start_ns=event["start_ns"] - origin_ns,
-            measure_ns=event["measure_ns"] - origin_ns,
-            end_ns=event["end_ns"] - origin_ns,
-            drained_ns=event["t_ns"] - origin_ns,
-            closed_ns=closed_ns,
-            transactions=event["transactions"],
-            first_half=event["first_half"],
-            all=event["all"],
+            **place, **moments, **counts, opened_ns=opened_ns, drained_ns=drained_ns, closed_ns=closed_ns
         )
         self.turns.append(turn)
         return turn

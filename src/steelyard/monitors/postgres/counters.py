@@ -200,8 +200,6 @@ class PostgresMonitor(OneConnection):
 
     def open(self, target: Target) -> None:
         """Connects and finds the counters of this server; raises Unavailable."""
-        self.missing.clear()
-        self._entries_due_s = 0.0
         connection = self._connect(target)
         version = connection.info.server_version // 10_000
         with answering():

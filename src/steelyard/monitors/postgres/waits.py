@@ -64,9 +64,6 @@ class PostgresWaitsMonitor(OneConnection):
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable when other users' sessions are hidden."""
-        self._samples.clear()
-        self._held.clear()
-        self._readings = 0
         connection = self._connect(target)
         with answering():
             allowed, tracked = connection.read(_ALLOWED).fetchone() or (False, False)

@@ -119,8 +119,6 @@ class DriverProcess:
 
 
 class _Shared:
-    """One monitor's share of the driver's connection."""
-
     def __init__(self, driver: DriverProcess) -> None:
         self._driver = driver
         self._open = True

@@ -27,17 +27,6 @@ from steelyard.monitors.sql.queries import Query, metric_name
 _OF_STATEMENT = f"set statement max_statement_time = {LIMIT_S}, tx_read_only = 1 for "
 
 
-def _session_of(target: Target) -> Session:
-    """A new connection to the server under load. Raises Unavailable."""
-    if target.driver is not None:
-        return target.driver.session()
-    if target.dsn.startswith("mysql://"):
-        return _MariaDB(target)
-    if target.dsn and not target.dsn.startswith("unix://"):
-        return _Postgres(target)
-    raise Unavailable("the subject has no address for SQL")
-
-
 class _Postgres(postgres.OneConnection):
     def __init__(self, target: Target) -> None:
         # with a time limit of LIMIT_S
@@ -155,7 +144,14 @@ class QueryMonitor:
 
     def open(self, target: Target) -> None:
         """Connects; raises Unavailable."""
-        self._session = _session_of(target)
+        if target.driver is not None:
+            self._session = target.driver.session()
+        elif target.dsn.startswith("mysql://"):
+            self._session = _MariaDB(target)
+        elif target.dsn and not target.dsn.startswith("unix://"):
+            self._session = _Postgres(target)
+        else:
+            raise Unavailable("the subject has no address for SQL")
 
     def read(self) -> Iterable[Sample]:
         """One sample per column and row; none where the query failed. Raises Unavailable."""

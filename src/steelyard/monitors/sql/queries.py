@@ -54,14 +54,14 @@ def shipped() -> dict[str, Query]:
     files = sorted(
         (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda f: f.name
     )
-    return {entry.name.removesuffix(".toml"): _set(entry.name, entry.read_text()) for entry in files}
-
-
-def _set(name: str, text: str) -> Query:
-    try:
-        return Query.model_validate({**tomllib.loads(text), "shipped_as": name.removesuffix(".toml")})
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{name}: {error}") from error
+    found: dict[str, Query] = {}
+    for entry in files:
+        name = entry.name.removesuffix(".toml")
+        try:
+            found[name] = Query.model_validate({**tomllib.loads(entry.read_text()), "shipped_as": name})
+        except (ValidationError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{entry.name}: {error}") from error
+    return found
 
 
 def queries_of(study: Study) -> dict[str, Query]:

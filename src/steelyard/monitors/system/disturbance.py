@@ -5,7 +5,7 @@ this one says who they are. What a process used between its last reading and its
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -103,7 +103,13 @@ class DisturbanceMonitor:
         self._shown |= dict.fromkeys(largest[:_NAMES_MAX])
         for entity in self._shown:
             yield Sample(entity, "cpu_ns_total", self._used_ns[entity])
-        yield from self._limits()
+        throttled_ns = [_throttled_ns(folder) for folder in self._groups]
+        # of all groups around the lab together: any of them may hold it back
+        if known := [value for value in throttled_ns if value is not None]:
+            yield Sample("control-group", "throttled_ns_total", sum(known))
+        with suppress(OSError, IndexError, ValueError):
+            some = (self._groups[0] / "cpu.pressure").read_text().splitlines()[0]
+            yield Sample("control-group", "some_ns_total", int(some.rpartition("total=")[2]) * 1000)
 
     def close(self) -> None:
         """Closes the files."""
@@ -156,15 +162,6 @@ class DisturbanceMonitor:
                     self._guards[key] = labs_of([pid], self._proc)
                 found.update(self._guards[key])
         return len(found)
-
-    def _limits(self) -> Iterator[Sample]:
-        """Of all groups around the lab together: any of them may hold it back."""
-        throttled_ns = [_throttled_ns(folder) for folder in self._groups]
-        if known := [value for value in throttled_ns if value is not None]:
-            yield Sample("control-group", "throttled_ns_total", sum(known))
-        with suppress(OSError, IndexError, ValueError):
-            some = (self._groups[0] / "cpu.pressure").read_text().splitlines()[0]
-            yield Sample("control-group", "some_ns_total", int(some.rpartition("total=")[2]) * 1000)
 
 
 def _throttled_ns(folder: Path) -> int | None:

@@ -108,8 +108,13 @@ class HostMonitor:
 
     def open(self, target: Target) -> None:
         """Opens every source; raises Unavailable when none can be read."""
-        self._missing.clear()
-        self._find_disks()
+        block = self._sys / "block"
+        try:
+            # whole disks only: their counters include those of their partitions
+            names = [path.name for path in block.iterdir() if not path.name.startswith(_NO_DISKS)]
+            self._disks = frozenset(map(str.encode, names))
+        except OSError as error:
+            self._missing["block"] = f"{block}: {reason(error)} (disks are not read)"
         for name in self._parsers:
             try:
                 file = ProcFile(self._proc / name, shared_budget())
@@ -145,32 +150,19 @@ class HostMonitor:
         hint = _HINTS.get(name)
         self._missing[name] = f"{self._proc / name}: {why}" + (f" ({hint})" if hint else "")
 
-    def _find_disks(self) -> None:
-        """Whole disks only: their counters include those of their partitions."""
-        block = self._sys / "block"
-        try:
-            names = [path.name for path in block.iterdir()]
-        except OSError as error:
-            names = []
-            self._missing["block"] = f"{block}: {reason(error)} (disks are not read)"
-        self._disks = frozenset(n.encode() for n in names if not n.startswith(_NO_DISKS))
-
     def _stat(self, text: bytes) -> Iterator[Sample]:
         for line in text.splitlines():
             key, _, rest = line.partition(b" ")
             if key.startswith(b"cpu"):
                 entity = key.decode()
                 for metric, ticks in zip(_MODES, rest.split(), strict=False):
-                    yield self._mode(entity, metric, int(ticks) * NS_PER_TICK)
+                    # The kernel sometimes decreases idle and iowait (proc(5)); a counter must not fall.
+                    before = self._highest.get((entity, metric), 0)
+                    self._highest[entity, metric] = highest = max(int(ticks) * NS_PER_TICK, before)
+                    yield Sample(entity, metric, highest)
             elif metric := _METRICS.get(key.decode()):
                 # the total is the first number; the line of interrupts has kilobytes
                 yield Sample("host", metric.name, int(rest.split(None, 1)[0]))
-
-    def _mode(self, entity: str, metric: str, value: int) -> Sample:
-        # The kernel sometimes decreases idle and iowait (proc(5)); a counter must not fall.
-        highest = max(value, self._highest.get((entity, metric), 0))
-        self._highest[entity, metric] = highest
-        return Sample(entity, metric, highest)
 
     def _diskstats(self, text: bytes) -> Iterator[Sample]:
         for line in text.splitlines():

@@ -97,7 +97,6 @@ class ProcessMonitor:
     def open(self, target: Target) -> None:
         """Finds the trees; raises Unavailable when no process of the target can be read."""
         self._target = target
-        self._missing.clear()
         self._roles = {role: Role() for role in target.pids}
         if not tasks_of(self._proc):
             self._missing["loadavg"] = (
@@ -184,7 +183,10 @@ class ProcessMonitor:
         # Only now: a child of another role may have been dead when its parent was read.
         for process in self._processes.values():
             process.reaped.update(process.stat)
-        self._move_own_backends()
+        for pid in self._target.own_backends:
+            own = self._processes.get(pid)
+            if own is not None and own.role == "server":
+                self._move(own, OWN_ROLE)
 
     def _adopt_roots(self) -> None:
         for role, pid in self._target.pids.items():
@@ -255,9 +257,3 @@ class ProcessMonitor:
         old.retained_io = added(old.retained_io, io)
         new.retained_io = added(new.retained_io, [-value for value in io])
         process.role = role
-
-    def _move_own_backends(self) -> None:
-        for pid in self._target.own_backends:
-            process = self._processes.get(pid)
-            if process is not None and process.role == "server":
-                self._move(process, OWN_ROLE)

@@ -208,7 +208,7 @@ def _run_s(study: Study, options: Options) -> float:
 
 
 def _ignored(_line: str) -> None:
-    """A trial has no listener."""
+    pass
 
 
 KIND = Kind(

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -50,7 +49,13 @@ def build_image(image: Path, bindir: Path, data: Path) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     _copy(python, root)
     _copy(library, root)
-    installation = _installation(bindir)
+    if bindir.is_relative_to("/usr/lib/postgresql"):
+        installation = [bindir.parent, Path("/usr/share/postgresql") / bindir.parent.name]
+    else:
+        # a wheel's libraries are beside its package
+        wheel = bindir.parent.parent
+        beside = wheel.with_name(f"{wheel.name}.libs")
+        installation = [bindir.parent, *([beside] if beside.is_dir() else [])]
     for place in installation:
         _copy(place, root)
     package = Path(str(resources.files("steelyard")))
@@ -59,24 +64,18 @@ def build_image(image: Path, bindir: Path, data: Path) -> None:
     compileall.compile_dir(inside, quiet=2, stripdir=str(root))
     programs = [python, bindir / "postgres", *inside.glob("_core*.so")]
     loaded = [path for place in (library / "lib-dynload", *installation) for path in place.rglob("*.so")]
-    for needed in _libraries([*programs, *loaded]):
-        _copy(needed, root)
+    shown = subprocess.run(["ldd", *programs, *loaded], capture_output=True, text=True, check=False).stdout
+    if missing := re.findall(r"(\S+) => not found", shown):
+        raise SubjectFailed(f"a guest needs libraries that are not found: {', '.join(sorted(set(missing)))}")
+    # the dynamic linker is among them
+    for needed in set(_LIBRARY.findall(shown)):
+        _copy(Path(needed), root)
     shutil.copytree(data, root / DATA.lstrip("/"), symlinks=True)
     guest = root / "guest"
     guest.write_text(_GUEST.format(python=python, packages=_PACKAGES))
     guest.chmod(0o755)
     _pack(root, image)
     shutil.rmtree(root)
-
-
-def _installation(bindir: Path) -> list[Path]:
-    """The folders of a server's programs, libraries and shared files."""
-    if bindir.is_relative_to("/usr/lib/postgresql"):
-        return [bindir.parent, Path("/usr/share/postgresql") / bindir.parent.name]
-    # a wheel's libraries are beside its package
-    package = bindir.parent.parent
-    beside = package.with_name(f"{package.name}.libs")
-    return [bindir.parent, *([beside] if beside.is_dir() else [])]
 
 
 def _copy(place: Path, root: Path) -> None:
@@ -88,14 +87,6 @@ def _copy(place: Path, root: Path) -> None:
         shutil.copytree(place, target, ignore=_LEFT_OUT, symlinks=True, ignore_dangling_symlinks=True)
     else:
         shutil.copy2(place, target)
-
-
-def _libraries(programs: Iterable[Path]) -> set[Path]:
-    """The shared libraries that they load, the dynamic linker among them (from ldd)."""
-    shown = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    if missing := re.findall(r"(\S+) => not found", shown):
-        raise SubjectFailed(f"a guest needs libraries that are not found: {', '.join(sorted(set(missing)))}")
-    return {Path(found) for found in _LIBRARY.findall(shown)}
 
 
 def _pack(root: Path, image: Path) -> None:

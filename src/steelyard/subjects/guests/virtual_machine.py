@@ -11,18 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.errors import InputError, nearest
+from steelyard.host.guests import qemu
 from steelyard.host.guests.kernels import SCRATCH, Kernel, check_kernel, find_kernel, initramfs
-from steelyard.host.guests.qemu import (
-    Acceleration,
-    Guest,
-    GuestFailed,
-    check_programs,
-    kvm_offered,
-    lines,
-    program,
-    trial,
-)
-from steelyard.host.processes.process_mark import Mark, end_marked
+from steelyard.host.guests.qemu import Acceleration, Guest
+from steelyard.host.processes.process_mark import Mark
 from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
 from steelyard.study.key_types import Setting, Settings
@@ -49,7 +41,7 @@ def check(study: Study, options: Options) -> None:
     """Checks programs, kernels, and factors for guests. Raises InputError."""
     if platform.machine() != "x86_64":
         raise InputError(f"guests are x86_64 machines; this one is {platform.machine()}")
-    check_programs()
+    qemu.check_programs()
     for key, value in study.subject.settings.items():
         _check_setting(key, value)
     find_bindir(study.subject.bindir)
@@ -134,10 +126,9 @@ class VirtualMachine(Subject):
         """Ends the guest of the run if it still runs; returns the end of its console."""
         if not self._promise:
             return ""
-        end_marked(self._mark)
-        self._bench.guard.forget(self._promise)
+        self._bench.guard.undo(self._promise)
         self._promise = 0
-        return "\n".join(list(lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
+        return "\n".join(list(qemu.lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
 
     def _prepare(self, option: Option) -> None:
         found = self._bench.options
@@ -162,7 +153,7 @@ class VirtualMachine(Subject):
     def _guest(self, option: Option, kernel: Kernel) -> Guest:
         place = self._bench.folder / f"initramfs-{kernel.release}"
         if not place.exists():
-            place.write_bytes(initramfs(kernel, Path(program("busybox"))))
+            place.write_bytes(initramfs(kernel, Path(qemu.program("busybox"))))
         return Guest(
             kernel=str(kernel.image),
             initramfs=str(place),
@@ -177,17 +168,17 @@ class VirtualMachine(Subject):
         requested = self._settings["vm.acceleration"]
         known: tuple[Acceleration, ...] = ("kvm", "tcg")
         tries: list[Acceleration] = [
-            way for way in known if requested in ("auto", way) and (way == "tcg" or kvm_offered())
+            way for way in known if requested in ("auto", way) and (way == "tcg" or qemu.kvm_offered())
         ]
         if not tries:
             raise SubjectFailed("vm.acceleration = kvm, but this user cannot open /dev/kvm")
         for way in tries:
             try:
                 facts = {
-                    label: trial(replace(guest, acceleration=way), self._console)
+                    label: qemu.trial(replace(guest, acceleration=way), self._console)
                     for label, guest in guests.items()
                 }
-            except GuestFailed as error:
+            except qemu.GuestFailed as error:
                 if way == tries[-1]:
                     raise SubjectFailed(f"with {way}, {error}") from None
             else:

@@ -12,16 +12,7 @@ from steelyard.host.mariadb_login import Address, error_text, log_in, parse, rem
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
-from steelyard.subjects.mariadb.session import (
-    INSPECT,
-    LEFT_SQL,
-    continuity,
-    number,
-    read_back_session,
-    session_statements,
-    sources_of,
-    variables,
-)
+from steelyard.subjects.mariadb import session
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable
 from steelyard.subjects.servers.identity import peer_of
 
@@ -43,13 +34,13 @@ class ForeignMariaDB(AtAddress):
             # before a session is set: it may be another's
             shared = self.shared
             with closing(log_in(address)) as connection:
-                escapes = read_back_session(connection, option)
+                escapes = session.read_back_session(connection, option)
                 pid = None if shared else _here(connection)
-                return variables(connection, "global"), sources_of(connection), pid, escapes
+                return session.variables(connection, "global"), session.sources_of(connection), pid, escapes
 
         try:
             shown, sources, pid, escapes = within(_ANSWER_S, "connecting to subject.dsn", read_back)
-            interruption = continuity(lambda: log_in(address))
+            interruption = session.watched(lambda: log_in(address))
         except TimedOut as error:
             raise Unreachable(f"subject.dsn: {error}", "check the address and that the server runs") from None
         except (pymysql.MySQLError, OSError) as error:
@@ -60,12 +51,12 @@ class ForeignMariaDB(AtAddress):
             escapes=escapes,
             pid=pid,
             dsn=self.dsn,
-            session=session_statements(option),
+            session=session.session_statements(option),
             # a client of a proxy cannot choose the session that it would inspect
-            inspect={} if self.shared else INSPECT,
+            inspect={} if self.shared else session.INSPECT,
             interruption=interruption,
-            number=partial(number, lambda: log_in(address)),
-            left_sql="" if self.shared else LEFT_SQL,
+            number=partial(session.number, lambda: log_in(address)),
+            left_sql="" if self.shared else session.LEFT_SQL,
         )
         return Load(
             server=server,
@@ -89,11 +80,11 @@ class ForeignMariaDB(AtAddress):
         with closing(log_in(self._address)) as first, closing(log_in(self._address)) as second:
             sessions: tuple[Any, ...] = (first, second, first)
             seen: list[int] = []
-            for session in sessions:
-                with session.cursor() as cursor:
+            for one in sessions:
+                with one.cursor() as cursor:
                     cursor.execute(_SESSION)
                     seen += cursor.fetchone()
-            return seen != [session.thread_id() for session in sessions] or seen[0] == seen[1]
+            return seen != [one.thread_id() for one in sessions] or seen[0] == seen[1]
 
 
 def _here(connection: _Connection) -> int | None:

@@ -79,7 +79,6 @@ FOOTPRINT = Footprint(
 )
 
 _AT = ("workload", "data_directory")
-_TABLESPACE = "ibdata1"
 
 _TYPES = {"integer": "int", "text": "varchar(255)"}
 
@@ -88,29 +87,26 @@ _LINE = re.compile(r" at line (\d+)$")
 
 
 def check_directory(work: Work) -> None:
-    """It is one, of a server that does not run. Raises InputError."""
+    """It is one, of a server that does not run, with the database of the study. Raises InputError."""
+    templates.check_directory(work, "ibdata1", _why_in_use, "mysqldump")
     directory = work.directory
-    if directory is None:
-        return
-    try:
-        with (directory / _TABLESPACE).open("rb") as tablespace:
-            # InnoDB holds a lock on it as long as a server runs
-            fcntl.lockf(tablespace, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(
-            f"{directory}: a server runs on it", "stop it first, or dump the database with mysqldump", _AT
-        ) from None
-    except OSError as error:
-        hint = f"the folder that holds {_TABLESPACE}, readable for you"
-        raise InputError(f"{directory}: no data directory: {error.strerror}", hint, _AT) from None
-    if not (directory / work.database).is_dir():
+    if directory is not None and not (directory / work.database).is_dir():
         others = ", ".join(sorted(place.name for place in directory.iterdir() if place.is_dir()))
         raise InputError(
             f'data_directory has no database "{work.database}"',
             f"it has: {others}",
             (_AT[0], "data_database"),
         )
-    templates.refuse_links(directory, "dump the database with mysqldump", _AT)
+
+
+def _why_in_use(tablespace: Path) -> str:
+    try:
+        with tablespace.open("rb") as file:
+            # InnoDB holds a lock on it as long as a server runs
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "a server runs on it"
+    return ""
 
 
 def make_directory(daemon: Daemon, server: Path, data: Path) -> None:
@@ -159,19 +155,22 @@ def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[
                 connection.commit()
                 load_file(part)
             elif part == work.script:
-                _run_script(cursor, work)
+                if words := _execute(cursor, part):
+                    raise templates.script_error(work, words)
             else:
                 cursor.execute(part)
         connection.commit()
 
 
-def _run_script(cursor: Cursor, work: Work) -> None:
+def _execute(cursor: Cursor, script: str) -> str:
+    """Executes several statements; the server's words where one fails, '' otherwise."""
     try:
-        cursor.execute(work.script)
+        cursor.execute(script)
         while cursor.nextset():
             pass
     except pymysql.MySQLError as error:
-        raise templates.script_error(work, error_text(error)) from None
+        return error_text(error)
+    return ""
 
 
 def load_statements(work: Work) -> list[str | Path]:
@@ -226,15 +225,9 @@ def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[
     with connection.cursor() as cursor:
 
         def execute(sql: str) -> tuple[str, int]:
-            try:
-                cursor.execute(sql)
-                while cursor.nextset():
-                    pass
-            except pymysql.MySQLError as error:
-                words = error_text(error)
-                found = _LINE.search(words)
-                return words, int(found[1]) if found else 0
-            return "", 0
+            words = _execute(cursor, sql)
+            found = _LINE.search(words)
+            return words, int(found[1]) if found else 0
 
         seconds = templates.apply_levels(study, option, execute)
         connection.commit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,24 +20,8 @@ from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, SharedSubject, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import NATIVE_ACCESS, by_own_driver
-from steelyard.subjects.mariadb import session
+from steelyard.subjects.mariadb import data_directory, session
 from steelyard.subjects.mariadb.by_address import ForeignMariaDB
-from steelyard.subjects.mariadb.data_directory import (
-    FOOTPRINT,
-    admit,
-    admit_hosts,
-    apply_schema,
-    beside,
-    check_directory,
-    find_server,
-    listen_arguments,
-    load,
-    load_file,
-    load_statements,
-    make_directory,
-    reached,
-    version_of,
-)
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
@@ -67,8 +51,10 @@ def check(study: Study, options: Options) -> None:
     if study.subject.dsn:
         check_foreign(study)
         return
-    programs_of(study, lambda bindir: beside(find_server(bindir), "mariadb-install-db"))
-    check_directory(work_of(study.workload))
+    programs_of(
+        study, lambda bindir: data_directory.beside(data_directory.find_server(bindir), "mariadb-install-db")
+    )
+    data_directory.check_directory(work_of(study.workload))
     refuse_lab_settings(study, "server", "mariadb", lambda _: False)
 
 
@@ -92,7 +78,7 @@ class MariaDB(SharedSubject):
 
     def start(self, option: Option) -> Load:
         """A server with the option's settings and the same pages at the same places, or SubjectFailed."""
-        server = find_server(option.bindir)
+        server = data_directory.find_server(option.bindir)
 
         def alter(draft: Path, data: Path) -> None:
             self._filled(server, draft, data, lambda: self._alter(data, option))
@@ -119,13 +105,13 @@ class MariaDB(SharedSubject):
 
         try:
             facts, escapes = within(_SQL_S, "reading the settings back", read_back)
-            interruption = session.continuity(lambda: self._connect(self._database), self._server.ended)
+            interruption = session.watched(lambda: self._connect(self._database), self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
-            **reached(self._server.network, str(self._server.socket), self._user),
+            **data_directory.reached(self._server.network, str(self._server.socket), self._user),
             database=self._database,
             pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._server.socket}",
@@ -135,7 +121,7 @@ class MariaDB(SharedSubject):
             number=partial(session.number, lambda: self._connect(self._database)),
             left_sql=session.LEFT_SQL,
         )
-        programs = {"origin": str(running.programs), "version": version_of(running.programs)}
+        programs = {"origin": str(running.programs), "version": data_directory.version_of(running.programs)}
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         load = Load(server=under_load, facts={**programs, **facts, **schema})
         # https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
@@ -147,8 +133,7 @@ class MariaDB(SharedSubject):
         return self._server.stop()
 
     def _template(self, server: Path) -> Path:
-        """A data directory of this build with the tables in it, created once per study."""
-        template = self._bench.folder / f"template-{version_of(server)}-{identity_of(server)}"
+        template = self._bench.folder / f"template-{data_directory.version_of(server)}-{identity_of(server)}"
         if template.exists():
             return template
         if (made := self._bench.folder.parent / template.name).is_dir():
@@ -156,13 +141,15 @@ class MariaDB(SharedSubject):
         draft = template.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         if self._bench.work.directory is None:
-            make_directory(self._server, server, draft)
+            data_directory.make_directory(self._server, server, draft)
         else:
             copied(self._bench.work.directory, draft, self._server.account)
             self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
             limit_s = self._server.limit_s
             try:
-                within(limit_s, "opening the data", lambda: admit(self._connect(""), self._user))
+                within(
+                    limit_s, "opening the data", lambda: data_directory.admit(self._connect(""), self._user)
+                )
                 self._server.wait()
             finally:
                 self.stop()
@@ -175,7 +162,7 @@ class MariaDB(SharedSubject):
 
     def _alter(self, data: Path, option: Option) -> None:
         with closing(self._connect(self._database, CLIENT.MULTI_STATEMENTS)) as connection:
-            self._costs[data] = apply_schema(connection, self._bench.study, option)
+            self._costs[data] = data_directory.apply_schema(connection, self._bench.study, option)
             with connection.cursor() as cursor:
                 cursor.execute("shutdown")
 
@@ -188,15 +175,15 @@ class MariaDB(SharedSubject):
             if loader != self._user:
                 cursor.execute(f"create or replace user '{loader}'@'localhost' identified via unix_socket")
                 cursor.execute(f"grant all on *.* to '{loader}'@'localhost'")
-            load(
+            data_directory.load(
                 connection,
                 bench.work,
                 bench.folder,
-                lambda file: load_file(file, server, loader, self._database, self._server),
+                lambda file: data_directory.load_file(file, server, loader, self._database, self._server),
             )
             if loader != self._user:
                 cursor.execute(f"drop user '{loader}'@'localhost'")
-            admit_hosts(connection, self._server.network)
+            data_directory.admit_hosts(connection, self._server.network)
             cursor.execute("shutdown")
 
     def _launch(self, server: Path, data: Path, settings: Settings) -> int:
@@ -210,25 +197,20 @@ class MariaDB(SharedSubject):
                 server, "--no-defaults", "--skip-log-bin", f"--tmpdir={self._server.folder}", *arguments,
                 # the last of several values counts: the lab's
                 f"--datadir={data}", f"--socket={self._server.socket}", f"--pid-file={data / 'pid'}",
-                "--secure-file-priv=", *listen_arguments(self._server.network),
+                "--secure-file-priv=", *data_directory.listen_arguments(self._server.network),
             ],
-            self._answers, data, self._folders,
+            lambda: within(_CONNECT_S, "connecting", self._answer),
+            (pymysql.MySQLError, TimedOut), data, self._folders,
         )  # fmt: skip
 
-    def _answers(self) -> bool:
-        with suppress(pymysql.MySQLError, TimedOut):
-            within(
-                _CONNECT_S, "connecting", lambda: session.own_session(self._server.socket, self._user).close()
-            )
-            return True
-        return False
+    def _answer(self) -> None:
+        session.own_session(self._server.socket, self._user).close()
 
     def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
         return session.own_session(self._server.socket, self._user, database, flags, self._server.identity)
 
 
 def _error(log: str) -> str:
-    """The first error of a log; the log without one."""
     found = _ERROR.search(log)
     return found[1] if found else log
 
@@ -240,13 +222,13 @@ KIND = Kind(
     takes=SQL_WORK,
     turns=True,
     listens=True,
-    footprint=FOOTPRINT,
+    footprint=data_directory.FOOTPRINT,
     protocol="mysql",
     durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "mariadb"),
     set_up_s=2.0,
     round_s=65.0,
-    load_statements=load_statements,
+    load_statements=data_directory.load_statements,
     statement_errors=("07*", "42*", "0A*", "3D*", "21S01", "22007", "25006", "08S01"),
     no_table=("42S02",),
     explain=("explain format=json ", "EXPLAIN"),

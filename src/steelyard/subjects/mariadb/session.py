@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 import pymysql
 
 from steelyard.host.mariadb_login import error_text
-from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.setting_names import folded, is_plain, options_of
 from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
-from steelyard.subjects.servers.identity import FILE, Identity
+from steelyard.subjects.servers.identity import FILE, Identity, continuity
 
 _Connection: TypeAlias = "pymysql.Connection[Any]"
 
@@ -213,7 +212,6 @@ LEFT_SQL = """
     from information_schema.processlist where user not in ('system user', 'event_scheduler')
 """
 
-_ANSWER_S = 10.0
 # the counter is in whole seconds, and both readings may be late
 _TOLERANCE_S = 2.0
 
@@ -239,32 +237,19 @@ def number(connect: Callable[[], _Connection], sql: str) -> int:
     return int(row[0])
 
 
-def continuity(connect: Callable[[], _Connection], ended: Callable[[], str] = str) -> Callable[[], str]:
-    """A function to call after the load: a sentence if the server ended or was restarted since, else ''.
+def watched(connect: Callable[[], _Connection], ended: Callable[[], str] = str) -> Callable[[], str]:
+    """`continuity` of the server that this connects to. Raises pymysql.MySQLError, OSError, TimedOut."""
 
-    connect: opens a connection. ended: how its process ended, '' while it runs or where it is unknown.
-    Raises pymysql.MySQLError, OSError, TimedOut when the server does not answer now.
-    """
-
-    def uptime_s() -> float:
+    def look() -> tuple[float, float]:
         with closing(connect()) as connection, connection.cursor() as cursor:
             cursor.execute("show global status like 'Uptime'")
             row = cursor.fetchone()
             assert row is not None
-            return float(row[1])
+            return float(row[1]), time.monotonic()
 
-    then_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
-    began_s = time.monotonic()
-
-    def interruption() -> str:
-        if how := ended():
-            return how
-        try:
-            now_s = within(_ANSWER_S, "reading the server's uptime", uptime_s)
-        except (pymysql.MySQLError, OSError, TimedOut) as error:
-            return f"the server does not answer after the load: {error_text(error)}"
-        if now_s + _TOLERANCE_S < then_s + time.monotonic() - began_s:
-            return f"the server was restarted during the run: its uptime is {now_s:.0f} s"
+    def compared(then: tuple[float, float], now: tuple[float, float]) -> str:
+        if now[0] + _TOLERANCE_S < then[0] + now[1] - then[1]:
+            return f"the server was restarted during the run: its uptime is {now[0]:.0f} s"
         return ""
 
-    return interruption
+    return continuity(look, compared, (pymysql.MySQLError, OSError), ended, error_text)

@@ -17,7 +17,7 @@ from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
-from steelyard.subjects.postgres.facts import LEFT_SQL, continuity, facts_of, number, tranche_names
+from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, number, tranche_names, watched
 from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable
 
@@ -65,7 +65,7 @@ class ForeignPostgres(AtAddress):
         try:
             check(dsn)
             server = within(_ANSWER_S, "connecting to subject.dsn", lambda: self._server(dsn, option))
-            server = replace(server, interruption=continuity(dsn))
+            server = replace(server, interruption=watched(dsn))
             facts = facts_of(partial(session_at, dsn))
             return Load(server=server, facts={"origin": "a running server at an address", **facts})
         except TimedOut as error:
@@ -88,6 +88,9 @@ class ForeignPostgres(AtAddress):
             read_back_session(connection, option)
             parameters = info.get_parameters()
             verified = parameters.get("sslmode") == "verify-full"
+            # a statement does not outlive its client
+            looks = not shared and info.server_version >= _LOOKS_SINCE
+            ends = ("set client_connection_check_interval = '1s'",) if looks else ()
             return Server(
                 host=parameters.get("hostaddr", info.host),
                 port=info.port,
@@ -105,7 +108,7 @@ class ForeignPostgres(AtAddress):
                 pid=None if shared else _here(connection),
                 dsn=dsn,
                 latch_names=tranche_names,
-                session=(*_ends(connection, shared), *session_statements(option)),
+                session=(*ends, *session_statements(option)),
                 # a client of a pooler cannot choose the session that it would inspect
                 inspect={} if shared else _permitted(connection),
                 turn_end="" if shared else turn_end(connection),
@@ -128,12 +131,6 @@ class ForeignPostgres(AtAddress):
                 other, _, began = ask(second)
                 pids = {pid, other, ask(first)[0], second.info.backend_pid}
                 return began < now or len(pids) != 2
-
-
-def _ends(connection: _Connection, shared: bool) -> tuple[str, ...]:
-    """SQL of each client, so that a statement does not outlive its client; () where a session is shared."""
-    known = connection.info.server_version >= _LOOKS_SINCE and not shared
-    return ("set client_connection_check_interval = '1s'",) if known else ()
 
 
 def _permitted(connection: _Connection) -> dict[str, str]:

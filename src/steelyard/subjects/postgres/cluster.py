@@ -19,8 +19,8 @@ from steelyard.subjects.postgres.session import SUPERUSER, written
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.identity import Account
 from steelyard.subjects.servers.room import Footprint, Size
-from steelyard.subjects.servers.templates import copied, make_data, refuse_links
-from steelyard.workloads import Work, work_of
+from steelyard.subjects.servers.templates import copied, make_data
+from steelyard.workloads import work_of
 
 # background processes, a session that has cached its catalogue, an empty cluster
 FOOTPRINT = Footprint(
@@ -47,7 +47,6 @@ _QUIET: Settings = {
 # https://www.postgresql.org/docs/18/release-18.html: initdb enables them by default
 _ON_SINCE = 18
 
-_AT = ("workload", "data_directory")
 # settings are those of the study; the copy starts as a primary
 _LEFT_OUT = ("postgresql.auto.conf", "postmaster.opts", "standby.signal", "recovery.signal")
 
@@ -126,24 +125,11 @@ def _default(bindir: Path) -> str:
     return "on" if major_of(bindir) >= _ON_SINCE else "off"
 
 
-def check_directory(work: Work) -> None:
-    """It is one, of a server that does not run. Raises InputError."""
-    directory = work.directory
-    if directory is None:
-        return
-    try:
-        (directory / "PG_VERSION").read_text()
-        running = (directory / "postmaster.pid").exists()
-    except OSError as error:
-        hint = "the folder that holds PG_VERSION, readable for you"
-        raise InputError(f"{directory}: no data directory: {error.strerror}", hint, _AT) from None
-    if running:
-        raise InputError(
-            f"{directory}: a server runs on it, or did not end by itself: postmaster.pid is there",
-            "stop the server first, or dump the database with pg_dump",
-            _AT,
-        )
-    refuse_links(directory, "dump the database with pg_dump", _AT)
+def why_in_use(version: Path) -> str:
+    """A sentence where a server runs on the directory of this file; '' where none does. Raises OSError."""
+    version.read_text()
+    running = (version.parent / "postmaster.pid").exists()
+    return "a server runs on it, or did not end by itself: postmaster.pid is there" if running else ""
 
 
 def copy_directory(directory: Path, to: Path, account: Account) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import psycopg
 
-from steelyard.host.processes.limits import TimedOut, within
+from steelyard.host.processes.limits import within
+from steelyard.subjects.servers.identity import continuity
 
 _Connection = psycopg.Connection[Any]
 
@@ -63,7 +64,7 @@ LEFT_SQL = """
 READY = "ready to accept connections"
 CRASHED = ("was terminated by signal", "reinitializing")
 
-_LIFE_S = 10.0
+_LIFE_S = 10
 # The checkpointer has another pid after a crash. Where it is hidden, a reset of the statistics shows a crash.
 _LIFE = """
     select pg_postmaster_start_time()::text,
@@ -127,34 +128,23 @@ def _facts(connect: Callable[[], _Connection]) -> dict[str, Any]:
 
 def _life_of(dsn: str) -> tuple[str, str]:
     """Start time of the postmaster, and a value that changes with a crash. Raises psycopg.Error."""
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=int(_LIFE_S)) as connection:
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=_LIFE_S) as connection:
         row = connection.execute(_LIFE).fetchone()
         assert row is not None
         return str(row[0]), str(row[1])
 
 
-def continuity(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
-    """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
+def _interrupted(then: tuple[str, str], now: tuple[str, str]) -> str:
+    if now[0] != then[0]:
+        return f"the server was restarted during the run: it started at {then[0]}, and again at {now[0]}"
+    if now[1] != then[1]:
+        return "the server crashed and recovered during the run: its processes were restarted"
+    return ""
 
-    ended: how its process ended, '' while it runs or where it is unknown. Raises psycopg.Error, TimedOut
-    when the server does not answer now.
-    """
-    began, crashes = within(_LIFE_S, "reading the server's start time", lambda: _life_of(dsn))
 
-    def interruption() -> str:
-        if how := ended():
-            return how
-        try:
-            now = within(_LIFE_S, "reading the server's start time", lambda: _life_of(dsn))
-        except (psycopg.Error, TimedOut) as error:
-            return f"the server does not answer after the load: {str(error).strip()}"
-        if now[0] != began:
-            return f"the server was restarted during the run: it started at {began}, and again at {now[0]}"
-        if now[1] != crashes:
-            return "the server crashed and recovered during the run: its processes were restarted"
-        return ""
-
-    return interruption
+def watched(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
+    """`continuity` of this server. Raises psycopg.Error, TimedOut."""
+    return continuity(lambda: _life_of(dsn), _interrupted, (psycopg.Error,), ended)
 
 
 _POINTER = struct.Struct("=Q")
@@ -180,8 +170,10 @@ def tranche_names(pid: int) -> dict[int, str]:
     together = not odd and 0 < between < 2 * _SINGLE_COUNT
     first = 1 + between if together else _SINGLE_COUNT
     found = {1 + i: memory.name(memory.pointer(single + i * _POINTER.size)) for i in range(first - 1)}
-    for number, name in enumerate(memory.names_from(many), start=first):
-        found[number] = name
+    # up to the first pointer without a name
+    while name := memory.name(memory.pointer(many)):
+        found[first] = name
+        first, many = first + 1, many + _POINTER.size
     return {number: name for number, name in found.items() if name}
 
 
@@ -216,12 +208,6 @@ class _Memory:
                 ):
                     return place
         return None
-
-    def names_from(self, place: int) -> Iterator[str]:
-        """Names of consecutive pointers from here on, up to the first pointer without a name."""
-        while name := self.name(self.pointer(place)):
-            yield name
-            place += _POINTER.size
 
     def name(self, address: int) -> str:
         """The name at an address; '' if there is none."""

@@ -6,7 +6,6 @@ Turned on by the setting `pooler = "pgbouncer"` of scope server; settings `pgbou
 
 import shutil
 import subprocess
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
@@ -110,7 +109,7 @@ class Pooler:
         # independent of the caller's umask: only the server's user can enter the folder
         file.chmod(0o644)
         if self._pid is None:
-            self._pid = self._process.start([_program(), file], self._answers, self._sockets)
+            self._pid = self._process.start([_program(), file], self._shown, (psycopg.Error,), self._sockets)
         given = {f"{PREFIX}{name}": value for name, value in settings.items()}
         refuse_others("pgbouncer", self._shown(), given, lambda _, value, has: _written(value) == has)
         # a client cannot choose the session that it would inspect
@@ -155,12 +154,6 @@ class Pooler:
     def _shown(self) -> dict[str, str]:
         with psycopg.connect(self._address, autocommit=True, connect_timeout=2) as connection:
             return {f"{PREFIX}{row[0]}": str(row[1]) for row in connection.execute("show config")}
-
-    def _answers(self) -> bool:
-        with suppress(psycopg.Error):
-            self._shown()
-            return True
-        return False
 
 
 def _program(at: tuple[str, ...] = ()) -> str:

@@ -53,7 +53,13 @@ class ReloadedPostgres(ForeignPostgres):
             )
         found = super().start(option)
         assert found.server is not None
-        self._own = self._own or self._reserved(found.server.dsn)
+        if self._own is None:
+            own = session_at(expand(found.server.dsn))
+            row = own.execute(_LOCK).fetchone()
+            if row is None or not row[0]:
+                own.close()
+                raise SubjectFailed(f"another study uses the schema {SCHEMA} of this database now")
+            self._own = own
         # libpq's option, of our own connections; the engine's sessions execute the SQL
         dsn = make_conninfo(found.server.dsn, options=f"-c search_path={SCHEMA}")
         server = replace(found.server, session=(_PATH, *found.server.session), number=partial(number, dsn))
@@ -71,14 +77,6 @@ class ReloadedPostgres(ForeignPostgres):
             self._own.close()
             self._own = None
         return ""
-
-    def _reserved(self, dsn: str) -> _Connection:
-        own = session_at(expand(dsn))
-        row = own.execute(_LOCK).fetchone()
-        if row is None or not row[0]:
-            own.close()
-            raise SubjectFailed(f"another study uses the schema {SCHEMA} of this database now")
-        return own
 
     def _reload(self) -> None:
         self._drop()

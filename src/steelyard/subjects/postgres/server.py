@@ -16,24 +16,18 @@ from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.pgbench import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import UNIX_SOCKETS, by_own_driver
-from steelyard.subjects.postgres import binaries, cluster, session, workload_tables
-from steelyard.subjects.postgres.facts import (
-    LEFT_SQL,
-    SETTLES,
-    WROTE,
-    continuity,
-    facts_of,
-    fatal,
-    number,
-    sessions,
-    tranche_names,
-)
+from steelyard.subjects.postgres import binaries, cluster, facts, session, workload_tables
 from steelyard.subjects.postgres.pooler import POOLER, PREFIX, Pooler, check_pooler, divided
 from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
-from steelyard.subjects.servers.templates import copied_from_another, identity_of, with_levels
+from steelyard.subjects.servers.templates import (
+    check_directory,
+    copied_from_another,
+    identity_of,
+    with_levels,
+)
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -43,6 +37,9 @@ _SQL_S = 30
 
 DEFAULTS: Settings = {"max_connections": 200, "logging_collector": False}
 _NO_FLUSH: Settings = {"fsync": False, "full_page_writes": False}
+# of its JDBC driver for a Unix socket, at `socketFactoryArg`
+# https://jdbc.postgresql.org/documentation/use/, https://kohlschutter.github.io/junixsocket/
+_DRIVER = {"sslmode": "disable", "socketFactory": "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"}
 DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
 # made anew after a crash: no flush; after asynchronous commits the vacuum would not mark rows as visible
 _LOADING: Settings = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
@@ -58,7 +55,7 @@ def check(study: Study, options: Options) -> None:
     types: dict[str, str] = {}
     for bindir in programs_of(study, binaries.find_bindir):
         types |= binaries.setting_types(bindir)
-    cluster.check_directory(work_of(study.workload))
+    check_directory(work_of(study.workload), "PG_VERSION", cluster.why_in_use, "pg_dump")
 
     def known(name: str) -> bool:
         return types.get(name, "STRING") != "STRING" or name.startswith((POOLER, PREFIX))
@@ -77,7 +74,9 @@ class Postgres:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._server = Daemon(bench, "PostgreSQL", "server.log", session.SOCKET, _PORT, signal.SIGQUIT, fatal)
+        self._server = Daemon(
+            bench, "PostgreSQL", "server.log", session.SOCKET, _PORT, signal.SIGQUIT, facts.fatal
+        )
         self._pooler = Pooler(bench)
         self._database = TEMPLATE if bench.work.read_only else _DATABASE
         self._costs: dict[Path, dict[str, float]] = {}
@@ -117,21 +116,21 @@ class Postgres:
             protocol="postgres",
             pid=running.pid,
             dsn=self._dsn(self._database),
-            latch_names=tranche_names,
+            latch_names=facts.tranche_names,
             session=session.session_statements(option),
             inspect=session.INSPECT,
             turn_end=turn_end,
-            interruption=continuity(dsn, self._server.ended),
-            number=partial(number, self._dsn(self._database)),
-            left_sql=LEFT_SQL,
-            sessions=partial(sessions, self._dsn(self._database)),
+            interruption=facts.watched(dsn, self._server.ended),
+            number=partial(facts.number, self._dsn(self._database)),
+            left_sql=facts.LEFT_SQL,
+            sessions=partial(facts.sessions, self._dsn(self._database)),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
-        facts = {"origin": str(running.programs), **facts_of(partial(self._session, own)), **schema}
+        found = {"origin": str(running.programs), **facts.facts_of(partial(self._session, own)), **schema}
         if pooler != "none":
             server = self._pooler.before(server, pooler_settings)
-        load = Load(server=server, facts=facts)
-        socket = {} if network.address else _driver_properties(self._server.socket)
+        load = Load(server=server, facts=found)
+        socket = {} if network.address else {**_DRIVER, "socketFactoryArg": str(self._server.socket)}
         return by_own_driver(load, option, self._bench.study_folder, "postgresql", socket, UNIX_SOCKETS)
 
     def prepare(self, option: Option) -> tuple[Path, Path]:
@@ -228,22 +227,19 @@ class Postgres:
         self._version = binaries.major_of(bindir)
         command = [bindir / "postgres", *cluster.server_arguments(settings, data, self._server)]
         dsn = self._dsn("postgres")
-        return self._server.start(command, lambda: session.answers(dsn), data, self._folders)
+        return self._server.start(
+            command,
+            lambda: psycopg.connect(dsn, connect_timeout=2).close(),
+            (psycopg.OperationalError,),
+            data,
+            self._folders,
+        )
 
     def _session(self, database: str) -> psycopg.Connection[Any]:
         return session.own_session(self._dsn(database), self._server.identity)
 
     def _dsn(self, database: str) -> str:
         return session.own_dsn(self._server.socket, database, self._version)
-
-
-def _driver_properties(socket: Path) -> dict[str, str]:
-    """Of PostgreSQL's JDBC driver for a Unix socket.
-
-    https://jdbc.postgresql.org/documentation/use/, https://kohlschutter.github.io/junixsocket/
-    """
-    factory = "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"
-    return {"sslmode": "disable", "socketFactory": factory, "socketFactoryArg": str(socket)}
 
 
 KIND = Kind(
@@ -264,8 +260,8 @@ KIND = Kind(
     no_table=("42P01", "3F000"),
     error_meanings={"deadlock detected": "the server rolled one of two back (workload.retries repeats it)"},
     explain=("explain (format json) ", "QUERY PLAN"),
-    wrote=WROTE,
-    settles=SETTLES,
+    wrote=facts.WROTE,
+    settles=facts.SETTLES,
     client='psql "$DSN"',
     no_sql=workload_tables.restoring,
     findings=binaries.findings,

@@ -1,6 +1,5 @@
 """Settings of a PostgreSQL session, set and read back; inspection of a session and its server."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,30 +133,17 @@ def own_session(dsn: str, identity: Identity) -> _Connection:
     own = str(given.pop("options")).replace("-c ", "; set ").removeprefix("; ")
     connection = psycopg.connect(make_conninfo("", **given), autocommit=True, connect_timeout=_CONNECT_S)
     try:
-        _lift_limits(connection, own)
+        # a limit of 1 ms may cancel what lifts it
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                connection.execute(own.encode())
+                break
+            except psycopg.errors.QueryCanceled:
+                if attempt == _ATTEMPTS:
+                    raise
         data, nonce = connection.execute(_IDENTITY).fetchone() or ("", "")
         identity.check(Path(connection.info.host) / f".s.PGSQL.{connection.info.port}", data, nonce)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _lift_limits(connection: _Connection, own: str) -> None:
-    """Executes SQL that lifts the session's limits. A limit of 1 ms may cancel it: it is tried 50 times."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            connection.execute(own.encode())
-        except psycopg.errors.QueryCanceled:
-            if attempt + 1 == _ATTEMPTS:
-                raise
-        else:
-            return
-
-
-def answers(dsn: str) -> bool:
-    """Whether the server admits sessions."""
-    with suppress(psycopg.OperationalError):
-        psycopg.connect(dsn, connect_timeout=2).close()
-        return True
-    return False

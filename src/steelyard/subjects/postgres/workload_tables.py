@@ -114,7 +114,6 @@ def _fill(connection: _Connection, table: FileTable, folder: Path) -> None:
 
 
 def _is_custom(file: Path) -> bool:
-    """Whether a file is a dump in the custom format."""
     with file.open("rb") as content:
         return content.read(len(_CUSTOM)) == _CUSTOM
 

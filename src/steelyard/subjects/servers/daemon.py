@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 from steelyard.errors import InputError
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.confinement import confined
-from steelyard.host.processes.guard import Guard
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.host.processes.process_mark import Mark, end_marked, imprint, marked, with_mark
 from steelyard.study.key_types import Settings
@@ -70,16 +69,19 @@ class Daemon:
         self.socket = self.folder / socket.format(self.network.port)
         self.identity = Identity(name, bench.folder)
         self.limit_s = bench.study.plan.set_up_limit_s
-        _check_socket(self.socket)
+        if len(str(self.socket).encode()) > _SOCKET_BYTES_MAX:
+            hint = "set TMPDIR to a shorter one"
+            raise InputError(f"{self.socket}: too long a path for a Unix socket", hint)
 
     def start(
         self,
         command: Sequence[str | Path],
-        answers: Callable[[], bool],
+        answer: Callable[[], object],
+        errors: tuple[type[Exception], ...],
         home: Path,
         folders: Iterable[str | Path] = (),
     ) -> int:
-        """Starts it and waits until it answers; its pid. home: the working folder of its processes.
+        """Starts it and waits until `answer` raises none of these errors; its pid. home: its working folder.
 
         It listens on its socket and on the network's address alone, and writes into home, the folder of the
         socket and `folders` alone. Raises SubjectFailed.
@@ -88,7 +90,10 @@ class Daemon:
         self._promise = self._bench.guard.stop_marked(self._mark, self._ends_by)
         identity = Identity(self._name, home)
         identity.write(self.account)
-        with os.fdopen(_private(self._log), "wb") as log:
+        self._log.unlink(missing_ok=True)
+        # other users cannot read it: it may contain clients' statements
+        private = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(private, "wb") as log:
             self._process = process = confined(
                 lambda: subprocess.Popen[bytes](
                     command,
@@ -108,7 +113,8 @@ class Daemon:
         while time.monotonic() < deadline:
             if process.poll() is not None:
                 raise SubjectFailed(f"{self._name} did not start: {self._reason(self.stop())}")
-            if answers():
+            with suppress(*errors):
+                answer()
                 self.compare_listening(self.network.places)
                 return process.pid
             time.sleep(0.02)
@@ -148,7 +154,9 @@ class Daemon:
         """
         # the server's own processes are to be distinguished from those of the program that fills it
         home = home or self.folder
-        with _promised(self._bench.guard, Mark.of_server(home, Path(command[0]))) as mark:
+        guard, mark = self._bench.guard, Mark.of_server(home, Path(command[0]))
+        promise = guard.stop_marked(mark)
+        try:
             process = confined(
                 lambda: subprocess.Popen(
                     command,
@@ -171,7 +179,12 @@ class Daemon:
                     ) from None
                 finally:
                     process.kill()
-            return subprocess.CompletedProcess(command, process.returncode, output, words)
+        except BaseException:
+            # it may start only now: the guard ends it at last
+            end_marked(mark)
+            raise
+        guard.undo(promise)
+        return subprocess.CompletedProcess(command, process.returncode, output, words)
 
     def filled(
         self,
@@ -204,10 +217,9 @@ class Daemon:
     def stop(self) -> str:
         """Ends it at once, with all its processes; the tail of its log. Never raises."""
         if self._process is not None:
-            end_marked(self._mark, self._ends_by)
+            self._bench.guard.undo(self._promise)
             self._process.wait()
             self._process = None
-            self._bench.guard.forget(self._promise)
             with suppress(OSError):
                 self.identity.forget()
         try:
@@ -247,31 +259,6 @@ def _apart(account: Account, mark: Mark, scratch: Path, named: Container[str] = 
         "preexec_fn": lambda: imprint(mark.value),
         **account.arguments,
     }
-
-
-@contextmanager
-def _promised(guard: Guard, mark: Mark) -> Generator[Mark]:
-    promise = guard.stop_marked(mark)
-    try:
-        yield mark
-    except BaseException:
-        # it may start only now: the guard ends it at last
-        end_marked(mark)
-        raise
-    end_marked(mark)
-    guard.forget(promise)
-
-
-def _private(log: Path) -> int:
-    """Opens a log that other users cannot read, because a server's log may contain clients' statements."""
-    log.unlink(missing_ok=True)
-    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
-def _check_socket(socket: Path) -> None:
-    """Checks that the path is short enough for a Unix socket. Raises InputError."""
-    if len(str(socket).encode()) > _SOCKET_BYTES_MAX:
-        raise InputError(f"{socket}: too long a path for a Unix socket", "set TMPDIR to a shorter one")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Who a server of the lab runs as; whether a session is with it, and whether it listens where meant alone.
+"""Who a server runs as; whether a session is with it, it listens where meant alone, and is the same later.
 
 Started by root, servers run as the system user `steelyard`, which owns nothing else: a server's superuser,
 who can access files and run programs (`copy ... to program`), cannot reach the distribution's clusters. The
@@ -13,14 +13,17 @@ import shutil
 import socket
 import struct
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from steelyard.errors import InputError
+from steelyard.host.processes.limits import TimedOut, within
 from steelyard.subjects import SubjectFailed
+
+T = TypeVar("T")
 
 NAME = "steelyard"
 _MAKE = (
@@ -105,6 +108,7 @@ def _checked(user: pwd.struct_passwd) -> pwd.struct_passwd:
 
 
 FILE = "steelyard.nonce"
+_LOOK_S = 10.0
 # of a line in /proc/net/tcp and /proc/net/unix (proc(5)): a listening socket
 _TCP_LISTENS, _UNIX_LISTENS = "0A", 0x10000
 
@@ -136,7 +140,9 @@ class Identity:
 
         at: its Unix socket; data, nonce: the data directory and the nonce that the session reports.
         """
-        pid = _listener_of(at)
+        with socket.socket(socket.AF_UNIX) as session:
+            session.connect(str(at))
+            pid = peer_of(session)
         real = os.path.realpath(data)
         if pid != self.pid:
             found = f"process {pid}, not {self.pid}"
@@ -176,13 +182,6 @@ def peer_of(ours: socket.socket) -> int | None:
     return None
 
 
-def _listener_of(at: Path) -> int | None:
-    """The process that listens on a Unix socket."""
-    with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(str(at))
-        return peer_of(peer)
-
-
 def _listening(pids: Iterable[int]) -> set[str]:
     found: set[str] = set()
     for pid in pids:
@@ -199,7 +198,6 @@ def _listening(pids: Iterable[int]) -> set[str]:
 
 
 def _sockets(pid: int) -> set[str]:
-    """Inodes of the sockets that a process has open."""
     found: set[str] = set()
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(OSError):
@@ -218,3 +216,30 @@ def _place(text: str, family: socket.AddressFamily) -> str:
     address, _, port = text.partition(":")
     words = [int(address[at : at + 8], 16) for at in range(0, len(address), 8)]
     return f"{socket.inet_ntop(family, struct.pack(f'={len(words)}I', *words))}:{int(port, 16)}"
+
+
+def continuity(
+    look: Callable[[], T],
+    compared: Callable[[T, T], str],
+    errors: tuple[type[Exception], ...],
+    ended: Callable[[], str],
+    words: Callable[[Exception], str] = str,
+) -> Callable[[], str]:
+    """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
+
+    look: at what shows its life; compared: the sentence from what was seen then and now. errors: of look, in
+    words. ended: how its process ended, '' while it runs or where it is unknown. Raises what look raises now,
+    and TimedOut.
+    """
+    then = within(_LOOK_S, "asking the server since when it runs", look)
+
+    def interruption() -> str:
+        if how := ended():
+            return how
+        try:
+            now = within(_LOOK_S, "asking the server since when it runs", look)
+        except (*errors, TimedOut) as error:
+            return f"the server does not answer after the load: {words(error).strip()}"
+        return compared(then, now)
+
+    return interruption

@@ -55,19 +55,16 @@ def folders_of(study: Study, options: Iterable[Option]) -> list[str]:
     found: list[str] = []
     for option in options:
         found += names_of(study.subject.kind).folders(option.server)
-        for sql in (*option.schema.values(), _beginning(work_of(option.workload).data)):
+        texts = [*option.schema.values()]
+        if (file := work_of(option.workload).data) is not None:
+            with file.open("rb") as data:
+                # dumps make tablespaces first
+                texts.append(data.read(_BEGINNING_BYTES).decode(errors="replace"))
+        for sql in texts:
             found += _TABLESPACE.findall(sql)
     places = [place for text in found for place in text.split(":")]
     # of others the server itself says that they do not exist
     return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
-
-
-def _beginning(file: Path | None) -> str:
-    """Of a file of data: dumps make tablespaces first."""
-    if file is None:
-        return ""
-    with file.open("rb") as data:
-        return data.read(_BEGINNING_BYTES).decode(errors="replace")
 
 
 def programs_of(study: Study, find: Callable[[str | None], Path]) -> list[Path]:

@@ -106,9 +106,12 @@ class Footprint:
 
         Only readers of data of known size leave buffers empty; only writes fill the log.
         """
-        data_bytes, writes = _data_bytes(work), _writes(work)
+        data_bytes = _data_bytes(work)
+        texts = (_COMMENT.sub(" ", one.sql).split(maxsplit=1) for one in work.statements.values())
+        writes = not work.read_only and any(words and words[0].lower() != "select" for words in texts)
         buffers = self.buffers.of(settings)
-        if _known(work) and not writes:
+        # SQL of the user's own may generate any number of rows
+        if not (writes or work.script or work.files or work.data is not None):
             buffers = min(buffers, data_bytes)
         own = self.memory_bytes + sum(size.beyond(settings) for size in self.own)
         each = self.session_bytes + sum(size.beyond(settings) for size in self.of_session)
@@ -118,16 +121,6 @@ class Footprint:
     def data_s(self, work: Work) -> float:
         """Typical time to make a data directory with the data in it."""
         return self.make_s + _data_bytes(work) / _ROW_BYTES / self.rows_per_s
-
-
-def _writes(work: Work) -> bool:
-    texts = (_COMMENT.sub(" ", statement.sql).split(maxsplit=1) for statement in work.statements.values())
-    return not work.read_only and any(words and words[0].lower() != "select" for words in texts)
-
-
-def _known(work: Work) -> bool:
-    """Whether the size of the data is known: SQL of the user's own may generate any number of rows."""
-    return not work.script and not work.files and work.data is None
 
 
 def _data_bytes(work: Work) -> int:

@@ -106,8 +106,23 @@ def _keep(data: Path, template: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def refuse_links(directory: Path, hint: str, at: Sequence[str]) -> None:
-    """Raises InputError where a link leads out of it: a server on the copy would write to the original."""
+def check_directory(work: Work, holds: str, why_in_use: Callable[[Path], str], dump: str) -> None:
+    """Raises InputError for a directory without data, with a server on it, or with a link that leads out.
+
+    A server on a copy would write to the original by a link. holds: a file that each has; why_in_use: is
+    asked with it, '' where no server runs; dump: the program that dumps a database.
+    """
+    directory, at = work.directory, ("workload", "data_directory")
+    if directory is None:
+        return
+    hint = f"dump the database with {dump}"
+    try:
+        why = why_in_use(directory / holds)
+    except OSError as error:
+        readable = f"the folder that holds {holds}, readable for you"
+        raise InputError(f"{directory}: no data directory: {error.strerror}", readable, at) from None
+    if why:
+        raise InputError(f"{directory}: {why}", f"stop the server first, or {hint}", at)
     for folder, folders, files in os.walk(directory):
         for name in (*folders, *files):
             place = Path(folder) / name

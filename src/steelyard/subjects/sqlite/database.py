@@ -65,7 +65,7 @@ def check(study: Study, options: Options) -> None:
         hint = "data_file takes an SQLite file, which is copied"
         raise InputError("SQLite has no data directory", hint, ("workload", "data_directory"))
     for option in options:
-        database = _database(_settings(option), _FILE)
+        database = _database({**_OPENING, **_PRAGMAS, **option.server}, _FILE)
         check_load(study, option, work_of(option.workload), {"sqlite": database})
 
 
@@ -83,7 +83,7 @@ class SQLite(Subject):
         shutil.rmtree(self._folder, ignore_errors=True)
 
         def alter(draft: Path, data: Path) -> None:
-            execute = partial(apply_schema, draft / _FILE, self._bench.study, option)
+            execute = partial(_apply_schema, draft / _FILE, self._bench.study, option)
             limit_s = self._bench.study.plan.set_up_limit_s
             try:
                 self._costs[data] = within(limit_s, "executing the SQL of scope schema", execute)
@@ -133,10 +133,6 @@ class SQLite(Subject):
 _FILE = "steelyard.sqlite"
 
 
-def _settings(option: Option) -> dict[str, Setting]:
-    return {**_OPENING, **_PRAGMAS, **option.server}
-
-
 def _database(settings: Settings, file: str) -> dict[str, Any]:
     pragmas = [[key, _written(value)] for key, value in settings.items() if key not in _OPENING]
     return {"file": file, "pragmas": pragmas, **{key: settings[key] for key in _OPENING}}
@@ -146,7 +142,7 @@ def _written(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def apply_schema(database: Path, study: Study, option: Option) -> dict[str, float]:
+def _apply_schema(database: Path, study: Study, option: Option) -> dict[str, float]:
     """Executes the SQL of the option's levels, then ANALYZE; what it took, by name with unit.
 
     Raises sqlite3.Error, InputError.
@@ -191,13 +187,18 @@ def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
         for key, value in pragmas.items():
             connection.execute(f"pragma {key} = '{value}'")
         for part in load_statements(work):
-            if isinstance(part, Path):
-                if not _is_database(part):
-                    _run_file(connection, part)
-            elif part == work.script:
-                _run_script(connection, work)
-            else:
-                connection.execute(part)
+            if not isinstance(part, Path):
+                try:
+                    connection.executescript(part)
+                except sqlite3.Error as error:
+                    if part != work.script:
+                        raise
+                    raise script_error(work, str(error)) from None
+            elif not _is_database(part):
+                try:
+                    connection.executescript(part.read_text(encoding="utf-8"))
+                except (sqlite3.Error, UnicodeDecodeError) as error:
+                    raise data_error(part, str(error)) from None
 
 
 def load_statements(work: Work) -> list[str | Path]:
@@ -208,20 +209,6 @@ def load_statements(work: Work) -> list[str | Path]:
 def _is_database(file: Path) -> bool:
     with file.open("rb") as content:
         return content.read(len(_HEAD)) == _HEAD
-
-
-def _run_script(connection: sqlite3.Connection, work: Work) -> None:
-    try:
-        connection.executescript(work.script)
-    except sqlite3.Error as error:
-        raise script_error(work, str(error)) from None
-
-
-def _run_file(connection: sqlite3.Connection, file: Path) -> None:
-    try:
-        connection.executescript(file.read_text(encoding="utf-8"))
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise data_error(file, str(error)) from None
 
 
 def _create(table: DataTable) -> list[str]:

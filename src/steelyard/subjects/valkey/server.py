@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ from steelyard.study.workloads.key_value import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
 from steelyard.subjects.servers.daemon import Daemon
-from steelyard.subjects.servers.identity import FILE
+from steelyard.subjects.servers.identity import FILE, continuity
 from steelyard.subjects.servers.option_settings import programs_of, refuse_lab_settings, version_said
 
 _ANSWER_S = 10.0
@@ -63,6 +63,7 @@ class Valkey(SharedSubject):
             identity = within(_ANSWER_S, "reading the server's identity", self._identity)
         except (ValkeyError, TimedOut) as error:
             raise SubjectFailed(f"option {option.label}: {error}") from error
+        password = f"?password={quote(self._password)}" if self._password else ""
         under_load = Server(
             protocol=KIND.protocol,
             socket=None if self._network.address else str(self._socket),
@@ -72,8 +73,8 @@ class Valkey(SharedSubject):
             password=self._network.password,
             database="0",
             pid=pid,
-            dsn=self._dsn(),
-            interruption=self._continuity(identity["run_id"]),
+            dsn=f"unix://{quote(str(self._socket))}{password}",
+            interruption=continuity(self._identity, _interrupted, (ValkeyError,), self._server.ended),
         )
         self._load = Load(
             server=under_load,
@@ -104,7 +105,8 @@ class Valkey(SharedSubject):
                 self._reachable(server), *arguments, "--port", "0", "--unixsocket", self._socket,
                 "--unixsocketperm", "700", "--dir", self._server.folder,
             ],
-            self._answers, self._server.folder,
+            lambda: within(_ANSWER_S, "connecting", self._answer), (ValkeyError, TimedOut),
+            self._server.folder,
         )  # fmt: skip
 
     def _identify(self) -> None:
@@ -170,34 +172,9 @@ class Valkey(SharedSubject):
         with self._connect() as client:
             return client.info("server")
 
-    def _continuity(self, run_id: str) -> Callable[[], str]:
-        """A function to call after the load: a sentence if the server ended or was restarted, else ''."""
-
-        def interruption() -> str:
-            if how := self._server.ended():
-                return how
-            try:
-                now = within(_ANSWER_S, "reading the server's identity", self._identity)
-            except (ValkeyError, TimedOut) as error:
-                return f"the server does not answer after the load: {error}"
-            same = now["run_id"] == run_id
-            return "" if same else f"the server was restarted: its uptime is {now['uptime_in_seconds']} s"
-
-        return interruption
-
-    def _answers(self) -> bool:
-        def ping() -> bool:
-            with self._connect() as client:
-                return client.ping()
-
-        with suppress(ValkeyError, TimedOut):
-            return within(_ANSWER_S, "connecting", ping)
-        return False
-
-    def _dsn(self) -> str:
-        """For the monitors, by the socket."""
-        password = f"?password={quote(self._password)}" if self._password else ""
-        return f"unix://{quote(str(self._socket))}{password}"
+    def _answer(self) -> None:
+        with self._connect() as client:
+            client.ping()
 
     def _connect(self, timeout_s: float | None = _ANSWER_S) -> Any:
         return Client(
@@ -208,8 +185,12 @@ class Valkey(SharedSubject):
         )
 
 
+def _interrupted(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    same = now["run_id"] == then["run_id"]
+    return "" if same else f"the server was restarted: its uptime is {now['uptime_in_seconds']} s"
+
+
 def _error(log: str) -> str:
-    """The lines that name a wrong setting, else the whole log."""
     _, found, cause = log.partition("FATAL CONFIG FILE ERROR")
     return " ".join(line.removeprefix(">>> ") for line in cause.splitlines()[2:]) if found else log
 

@@ -64,9 +64,9 @@ def symbol() -> Step:
     return name("symbol", "S", ":s", 6)
 
 
-def tax_number(value: str, customer_number: str) -> Step:
-    """The number by which taxes know a customer."""
-    return name(value, "T", customer_number, 9)
+def tax_number(customer_number: str) -> Step:
+    """The `tax_number`, by which taxes know a customer."""
+    return name("tax_number", "T", customer_number, 9)
 
 
 def person(customer_number: str) -> Steps:
@@ -74,7 +74,7 @@ def person(customer_number: str) -> Steps:
     return [
         name("last_name", "Last", customer_number, 9),
         name("first_name", "First", customer_number, 9),
-        tax_number("tax_number", customer_number),
+        tax_number(customer_number),
     ]
 
 
@@ -93,15 +93,15 @@ def past_trade(value: str, scale: Scale, **distinct: str) -> Step:
     return nurand(value, a, 1, scale.trades, a // 3, **distinct)
 
 
-def price_cents(number: str) -> str:
-    """What the market pays now for a security of this number: a triangular wave."""
-    place = wave_place(number)
+def price_cents() -> str:
+    """What the market pays now for the security `s`: a triangular wave."""
+    place = wave_place()
     return f"{PRICE_MIN} + {PRICE_SPAN} * least({place}, {WAVE_MS} - {place}) / {WAVE_MS // 2}"
 
 
-def wave_place(number: str) -> str:
-    """Where a security is in its wave, ms."""
-    return f"(elapsed_ms() + {PHASE_STEP} * {number}) % {WAVE_MS}"
+def wave_place() -> str:
+    """Where the security `s` is in its wave, ms."""
+    return f"(elapsed_ms() + {PHASE_STEP} * :s) % {WAVE_MS}"
 
 
 def market_delay_ms() -> Tree:

@@ -76,8 +76,10 @@ def trade_result(clients: int) -> Kind:
         "a": "t_ca_id", "type": "t_tt_id", "symbol": "t_s_symb", "quantity": "t_qty", "charge": "charge",
         "lifo": "t_lifo", "cash": "t_is_cash", "sells": "tt_is_sell", "type_name": "tt_name",
     }  # fmt: skip
+    value, fees = ":quantity * :price", "(int(:charge) + :commission)"
+    amount = f"case when :sells = 1 then {value} - {fees} else -({value} + {fees}) end"
     steps = [
-        put("price", price_cents(":s")),
+        put("price", price_cents()),
         BEGIN,
         execute("trade", taken),
         execute("account", {"b": "ca_b_id", "c": "ca_c_id", "tax_status": "ca_tax_st"}),
@@ -91,7 +93,9 @@ def trade_result(clients: int) -> Kind:
         execute("update trade"),
         execute("insert history"),
         execute("update broker"),
-        *_settlement(),
+        put("amount", f"{amount} - case when :tax_status = 1 then :tax else 0 end"),
+        execute("insert settlement"),
+        when(":cash = 1", [execute("update balance"), execute("insert cash")]),
         COMMIT,
         {"do": "send", "queue": _TICKER_QUEUE, "values": ["s", "price", "quantity"]},
     ]
@@ -129,16 +133,6 @@ def _holdings() -> Steps:
     ]
 
 
-def _settlement() -> Steps:
-    value, fees = ":quantity * :price", "(int(:charge) + :commission)"
-    amount = f"case when :sells = 1 then {value} - {fees} else -({value} + {fees}) end"
-    return [
-        put("amount", f"{amount} - case when :tax_status = 1 then :tax else 0 end"),
-        execute("insert settlement"),
-        when(":cash = 1", [execute("update balance"), execute("insert cash")]),
-    ]
-
-
 def market_feed(scale: Scale, clients: int) -> Kind:
     """One per 20 entries: each updates a price, and executes the limits that it meets."""
     numbers = range(1, _HALF + 1)
@@ -156,7 +150,7 @@ def _other_entry(n: int, scale: Scale) -> Steps:
     """A limit that the price meets now, or else any security."""
     any_security = [
         put("s", f"random(1, {scale.securities})"),
-        put("price", price_cents(":s")),
+        put("price", price_cents()),
         put("quantity", f"case when {percent(50)} then 300 else 500 end"),
     ]
     met = [put("s", f":met_s{n}"), put("price", f":met_price{n}"), put("quantity", 100)]

@@ -162,7 +162,7 @@ def _customer_position(scale: Scale) -> Steps:
     """Half by the tax number; half with the history of an account."""
     return [
         *account(scale),
-        tax_number("tax_number", ":c"),
+        tax_number(":c"),
         put("by_tax_number", percent(50)),
         put("with_history", percent(50)),
         BEGIN,
@@ -193,19 +193,15 @@ def lookups(scale: Scale) -> dict[str, Kind]:
         for frame, page in _PAGES.items()
         for part, sql in _PARTS.items()
     }
-    drawn = _drawn(scale)
+    numbers = [past_trade(f"t{n}", scale, distinct="trades") for n in range(1, _TRADES + 1)]
+    frame, since = put("frame", "random(1, 100)"), past_trade("since", scale)
+    drawn = [frame, *account(scale), *security(scale), since, *numbers]
     lookup = [*drawn, BEGIN, _frames((30, 60, 90), update=False), COMMIT]
     update = [*drawn, BEGIN, _frames((33, 66, 100), update=True), COMMIT]
     return {
         "trade-lookup": Kind({**texts, **_HOLDINGS}, Scripted(80, tuple(lookup))),
         "trade-update": Kind({**texts, **_UPDATES}, Scripted(20, tuple(update))),
     }
-
-
-def _drawn(scale: Scale) -> Steps:
-    numbers = [past_trade(f"t{n}", scale, distinct="trades") for n in range(1, _TRADES + 1)]
-    frame = put("frame", "random(1, 100)")
-    return [frame, *account(scale), *security(scale), past_trade("since", scale), *numbers]
 
 
 def _frames(up_to: tuple[int, int, int], update: bool) -> Step:

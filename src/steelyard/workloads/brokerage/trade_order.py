@@ -46,6 +46,10 @@ _STATEMENTS: Mapping[str, str] = {
 
 def trade_order(scale: Scale) -> Kind:
     """Of 1,000 transactions of clients and market 101, of which one is rolled back at its end."""
+    by_company = [
+        execute("company", {"company": "co_id"}),
+        execute("security by company", {"symbol": "s_symb", "exchange": "s_ex_id"}),
+    ]
     steps = [
         *_order(scale),
         BEGIN,
@@ -53,12 +57,16 @@ def trade_order(scale: Scale) -> Kind:
         execute("customer", {"tier": "c_tier"}),
         execute("broker"),
         when("not :owner", [execute("permission", rows="found"), when(":found = 0", [_ROLLBACK])]),
-        *_security(),
+        when(":by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company),
         execute("last trade", {"last": "cents"}),
         execute("trade type", {"market": "tt_is_mrkt", "sells": "tt_is_sell"}),
         put("price", "case when :market = 1 then int(:last) else :bid end"),
         *_closing(),
-        *_fees(),
+        execute("commission rate", {"rate": "cr_rate"}),
+        execute("charge", {"charge": "cents"}),
+        put("charge", "int(:charge)"),
+        when(":cash = 0", [execute("assets")]),
+        commission(),
         put("status_number", "case when :market = 1 then 1 else 2 end"),
         pick("status", ["SBMT", "PNDG"], ":status_number"),
         execute("insert trade"),
@@ -140,14 +148,6 @@ def _executor(scale: Scale) -> Steps:
     ]
 
 
-def _security() -> Steps:
-    by_company = [
-        execute("company", {"company": "co_id"}),
-        execute("security by company", {"symbol": "s_symb", "exchange": "s_ex_id"}),
-    ]
-    return [when(":by_symbol", [execute("security by symbol", {"exchange": "s_ex_id"})], by_company)]
-
-
 def _closing() -> Steps:
     """What the order would close, and the tax on it: an estimate, as the market has not paid yet."""
     one = [put("closed", CLOSED), *value_steps(), put("before", ":before + 1")]
@@ -163,16 +163,6 @@ def _closing() -> Steps:
     ]
 
 
-def _fees() -> Steps:
-    return [
-        execute("commission rate", {"rate": "cr_rate"}),
-        execute("charge", {"charge": "cents"}),
-        put("charge", "int(:charge)"),
-        when(":cash = 0", [execute("assets")]),
-        commission(),
-    ]
-
-
 def commission() -> Step:
     """The `commission` in cents."""
     return put("commission", "int(:rate * (:quantity * :price) / 100.0)")
@@ -185,8 +175,8 @@ def _trigger() -> Steps:
     down = f"({2 * WAVE_MS} - ({met} + :place)) % {WAVE_MS}"
     send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
     return [
-        put("now", draws.price_cents(":s")),
-        put("place", draws.wave_place(":s")),
+        put("now", draws.price_cents()),
+        put("place", draws.wave_place()),
         put("met", ":type_number = 4 and :bid <= :now or :type_number <> 4 and :bid >= :now"),
         put("limit", "case when :met then :now else :bid end"),
         put("wait_ms", f"case when :met then 0 else least({up}, {down}) end"),

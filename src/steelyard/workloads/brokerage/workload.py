@@ -11,8 +11,6 @@ from steelyard.workloads.brokerage.trade_order import trade_order
 
 # the data with indexes as loaded, their copy, CSV files and the server's log: of customers, of days
 _ROOM_BYTES_PER_UNIT, _ROOM_BYTES_PER_UNIT_AND_DAY = 6e8, 2.5e8
-# each trade has its settlement, history and holdings
-_GROWING = ("trade",)
 
 _CHECKED_ALWAYS = 3
 _BY_BROKER = (
@@ -85,20 +83,15 @@ def brokerage(workload: BrokerageWorkload) -> Work:
         statements,
         kinds,
         files=file_tables(TABLES, lambda name: lines(name, scale), scale.customers, scale.trades),
-        remarks=tuple(_remarks(workload)),
+        remarks=(
+            f"{NOT_TPC_E}. It has {workload.customers:,} customers and {workload.days} of 300 days of trades,"
+            " 27 of 33 tables, data and names of its own, no data maintenance, statements over whole lists in"
+            " place of loops in stored procedures, runs of seconds to minutes, and no limits of response"
+            " times, no tests of durability and no prices",
+            f"{workload.result_clients} of the clients execute Trade-Result, {workload.feed_clients}"
+            " Market-Feed: the market, whose rate follows the customers' orders",
+        ),
         conditions=conditions(_CONDITIONS, range(1, last + 1)),
-        grows={name: TABLES[name].count(scale.customers, scale.trades) for name in _GROWING},
+        # each trade has its settlement, history and holdings
+        grows={"trade": TABLES["trade"].count(scale.customers, scale.trades)},
     )
-
-
-def _remarks(workload: BrokerageWorkload) -> list[str]:
-    return [
-        f"{NOT_TPC_E}. It has {workload.customers:,} customers and {workload.days} of 300 days of trades,"
-        " 27 of 33"
-        " tables, data and names of its own, no data maintenance, statements over whole lists in place of"
-        " loops"
-        " in stored procedures, runs of seconds to minutes, and no limits of response times, no tests of"
-        " durability and no prices",
-        f"{workload.result_clients} of the clients execute Trade-Result, {workload.feed_clients}"
-        " Market-Feed: the market, whose rate follows the customers' orders",
-    ]

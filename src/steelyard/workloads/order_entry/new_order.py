@@ -105,7 +105,7 @@ _LIST: Mapping[str, str] = {
 }
 
 
-def new_order_statements(workload: OrderEntryWorkload) -> Mapping[str, str]:
+def statements(workload: OrderEntryWorkload) -> Mapping[str, str]:
     """Texts by name."""
     return {**_HEAD, **(_LIST if workload.reads == "list" else _SINGLE)}
 
@@ -163,7 +163,6 @@ def _order(workload: OrderEntryWorkload) -> Steps:
 
 
 def _line(n: int, lists: bool) -> Steps:
-    """One line of the order."""
     own = [put("number", n), *(put(name, f":{name}{n}") for name in ("item", "supply", "quantity"))]
     own.append(put("remote", "case when :supply <> :w then 1 else 0 end"))
     if lists:

@@ -5,21 +5,12 @@ from collections.abc import Mapping
 from steelyard.study.workloads.order_entry import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, named, percent, put, when
-from steelyard.workloads.order_entry.new_order import (
-    CUSTOMER_STATEMENTS,
-    customer,
-    new_order,
-    new_order_statements,
-    other_warehouse,
-    own_district,
-    place,
-    warehouse,
-)
+from steelyard.workloads.order_entry import new_order
 from steelyard.workloads.order_entry.schema import DISTRICTS
 
 _REMOTE_PAYMENT_PERCENT = 15
 _PAYMENT: Mapping[str, str] = {
-    **CUSTOMER_STATEMENTS,
+    **new_order.CUSTOMER_STATEMENTS,
     "update warehouse": "update warehouse set w_ytd = w_ytd + :cents * 0.01 where w_id = :w",
     "warehouse": "select w_name, w_street_1, w_street_2, w_city, w_state, w_zip from warehouse"
     " where w_id = :w",
@@ -42,7 +33,7 @@ _PAYMENT: Mapping[str, str] = {
     " concat(left(:warehouse_name, 10), '    ', left(:district_name, 10)))",
 }
 _ORDER_STATUS: Mapping[str, str] = {
-    **CUSTOMER_STATEMENTS,
+    **new_order.CUSTOMER_STATEMENTS,
     "customer": "select c_first, c_middle, c_last, c_balance from customer"
     " where c_w_id = :customer_w and c_d_id = :customer_d and c_id = :c",
     "last order": "select o_id, o_entry_d, o_carrier_id from orders where o_w_id = :customer_w"
@@ -87,7 +78,7 @@ def transactions(workload: OrderEntryWorkload) -> tuple[dict[str, Statement], di
 
     # weights, keying and think times: clause 5.2.5.7
     kinds = {
-        "new-order": kind(45, 18, 12, new_order_statements(workload), new_order(workload)),
+        "new-order": kind(45, 18, 12, new_order.statements(workload), new_order.new_order(workload)),
         "payment": kind(43, 3, 12, _PAYMENT, _payment(workload)),
         "order-status": kind(4, 2, 10, _ORDER_STATUS, _order_status(workload)),
         "delivery": kind(4, 2, 5, _DELIVERY, _delivery(workload)),
@@ -98,10 +89,13 @@ def transactions(workload: OrderEntryWorkload) -> tuple[dict[str, Statement], di
 
 def _payment(workload: OrderEntryWorkload) -> Steps:
     home = [put("customer_w", ":w"), put("customer_d", ":d")]
-    away = [put("customer_w", other_warehouse(workload)), put("customer_d", f"random(1, {DISTRICTS})")]
+    away = [
+        put("customer_w", new_order.other_warehouse(workload)),
+        put("customer_d", f"random(1, {DISTRICTS})"),
+    ]
     remote = [when(percent(_REMOTE_PAYMENT_PERCENT), away, home)] if workload.warehouses > 1 else home
     return [
-        *place(workload),
+        *new_order.place(workload),
         *remote,
         put("cents", "random(100, 500000)"),
         BEGIN,
@@ -109,7 +103,7 @@ def _payment(workload: OrderEntryWorkload) -> Steps:
         execute("warehouse", {"warehouse_name": "w_name"}),
         execute("update district"),
         execute("district", {"district_name": "d_name"}),
-        *customer(workload),
+        *new_order.customer(workload),
         execute("customer", {"bad_credit": "bad_credit"}),
         when(":bad_credit", [execute("update customer of bad credit")], [execute("update customer")]),
         execute("insert history"),
@@ -119,11 +113,11 @@ def _payment(workload: OrderEntryWorkload) -> Steps:
 
 def _order_status(workload: OrderEntryWorkload) -> Steps:
     return [
-        *place(workload),
+        *new_order.place(workload),
         put("customer_w", ":w"),
         put("customer_d", ":d"),
         BEGIN,
-        *customer(workload),
+        *new_order.customer(workload),
         execute("customer"),
         execute("last order", {"o": "o_id"}),
         execute("lines"),
@@ -143,12 +137,12 @@ def _delivery(workload: OrderEntryWorkload) -> Steps:
     ]
     district = [execute("oldest new order", {"o": "no_o_id"}, rows="found"), when(":found", deliver)]
     every = {"do": "loop", "times": DISTRICTS, "index": "d", "steps": district}
-    return [warehouse(workload), put("carrier", "random(1, 10)"), BEGIN, every, COMMIT]
+    return [new_order.warehouse(workload), put("carrier", "random(1, 10)"), BEGIN, every, COMMIT]
 
 
 def _stock_level(workload: OrderEntryWorkload) -> Steps:
     return [
-        *own_district(workload),
+        *new_order.own_district(workload),
         put("threshold", "random(10, 20)"),
         BEGIN,
         execute("district", {"next": "d_next_o_id"}),

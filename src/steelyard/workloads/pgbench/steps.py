@@ -224,7 +224,6 @@ def _rests(commands: Sequence[Sql | Meta], name: str) -> list[str]:
 
 
 def _names(command: Sql | Meta) -> list[str]:
-    """Variables that a command mentions."""
     if isinstance(command, Sql):
         return _core.statement_parameters(command.text, "postgresql")
     return _VARIABLE.findall(command.rest) + (["default_seed"] if "(" in command.rest else [])

@@ -1,1 +1,0 @@
-"""Settings of the kernel, tracepoints and uprobes."""
