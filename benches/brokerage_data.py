@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from steelyard.study.workloads.brokerage import BrokerageWorkload
+from steelyard.study.workloads.derived import BrokerageWorkload
 from steelyard.workloads.brokerage.workload import brokerage
 
 _GOAL_PER_S = 100_000

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.study.workloads.derived import OrderEntryWorkload
 from steelyard.workloads.order_entry.workload import order_entry
 
 _GOAL_PER_S = 100_000

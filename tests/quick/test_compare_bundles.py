@@ -27,9 +27,9 @@ from steelyard.report.about import About, Phases
 from steelyard.report.page import comparison
 from steelyard.report.page.comparison import Together
 from steelyard.report.tables import bundles
-from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.run_tables.disturbance import Disturbance
 from steelyard.study.study import Study
+from steelyard.workflow.compare import print_bundle_comparison
 
 STUDY = study_of({"f": "AB"}, clients=(2, 8))
 

@@ -18,11 +18,11 @@ from steelyard.bundle.series.read import Series
 from steelyard.printable import LINES, printable
 from steelyard.report.export import to_markdown
 from steelyard.report.presented import Presented
-from steelyard.report.terminal.bundles import print_bundle_comparison
 from steelyard.report.terminal.plan import Expected, print_plan
 from steelyard.report.terminal.verdict import print_verdict
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
+from steelyard.workflow.compare import print_bundle_comparison
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 WILD = "\x1b[2J\x1b]0;title\x07 [bold]b[/bold] :smile: \u202eevil\u2066 \x9b31m \x7f"

@@ -33,9 +33,9 @@ from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics, 
 from steelyard.analysis.statistics import distributions
 from steelyard.analysis.statistics.distributions import ALPHA, Floats, Welch, welch
 from steelyard.analysis.validity.disturbance import disturbed
+from steelyard.analysis.validity.equal_work import meant_to_differ
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, listed, percent, significant
-from steelyard.study.workloads.statements import StatementWorkload
 
 _ROWS = """
     select option, statement, avg(each), list(each) from (
@@ -265,9 +265,7 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
 
 def _other_rows(here: _Side, there: _Side) -> Iterator[Notice]:
     """Statements that return more rows in one of the two, beyond the scatter of its blocks."""
-    work = here.evidence.workload
-    given = work.statements if isinstance(work, StatementWorkload) else {}
-    meant = {name for name, statement in given.items() if statement.rows == "may differ"}
+    meant = meant_to_differ(here.evidence.workload)
     theirs = {(option, name): values for option, name, *values in there.evidence.rows(_ROWS)}
     for option, name, mean, rows in here.evidence.rows(_ROWS):
         other, more = theirs.get((option, name), (mean, rows))

@@ -10,9 +10,14 @@ from steelyard.analysis.comparison.stopping import level, precision, stopped, st
 from steelyard.analysis.judgement import Headlines, Judgement, Metric, Notice
 from steelyard.analysis.kernel import locks, profile, scheduling
 from steelyard.analysis.latches.table import latches
-from steelyard.analysis.load.fairness import fairness, fairness_notices
-from steelyard.analysis.load.rates import derived_rate_notices, report_notices, retry_notices
 from steelyard.analysis.load.scaling import scaling_notices, scalings
+from steelyard.analysis.load.served import (
+    derived_rate_notices,
+    fairness,
+    fairness_notices,
+    report_notices,
+    retry_notices,
+)
 from steelyard.analysis.load.statements import by_query, statement_latencies
 from steelyard.analysis.metrics.dispatcher import simulation_notices
 from steelyard.analysis.metrics.measured import SERVER_CPU

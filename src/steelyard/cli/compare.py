@@ -32,8 +32,7 @@ def command(
     from rich.console import Console
 
     from steelyard.printable import printable
-    from steelyard.report.terminal.bundles import print_bundle_comparison
-    from steelyard.workflow.compare import compare
+    from steelyard.workflow.compare import compare, print_bundle_comparison
 
     theirs = {label: own for label, _, own in (name.rpartition("=") for name in names)}
     if len(theirs) < len(names):

@@ -72,8 +72,10 @@ def command(
     from steelyard.subjects.dispatcher.machine import read_table
 
     if bursts is not None:
+        from steelyard.workflow.measured_bursts import measured_study
+
         _refuse_unused()
-        _print_study(bursts, option)
+        click.echo(measured_study(bursts, option), nl=False)
         return
     if table is None:
         raise click.UsageError("Missing argument 'TABLE'.")
@@ -100,12 +102,6 @@ def _refuse_unused() -> None:
     ]
     if unused:
         raise InputError(f"--bursts simulates both tables: no use of {', '.join(unused)}", "leave it out")
-
-
-def _print_study(bundle: Path, option: str | None) -> None:
-    from steelyard.workflow.measured_bursts import measured_study
-
-    click.echo(measured_study(bundle, option), nl=False)
 
 
 def _print_lives(

@@ -14,7 +14,7 @@ from steelyard.report.about import About
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import png, svg, uniquely_named
 from steelyard.report.presented import Presented
-from steelyard.report.tables.ranking import table
+from steelyard.report.tables.options import full_table
 
 SCHEMA = "steelyard/judgement/1"
 # enough to know whose numbers these are; the report has the rest
@@ -82,7 +82,7 @@ def to_markdown(presented: Presented) -> str:
     lines = [f"**{_safe(judgement.question)}**", ""]
     lines += ["  \n".join(map(_safe, judgement.verdict.lines)), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
-    options = table(presented)
+    options = full_table(presented)
     heads = ["", *map(_cell, options.head), "blocks"]
     lines += ["", _row(heads), _row(["---", "---", *["---:"] * (len(heads) - 2)]).replace(" ", "")]
     for row, (label, *cells) in zip(presented.ranking, options.rows, strict=True):

@@ -15,7 +15,7 @@ from steelyard.errors import InputError
 from steelyard.study.setting_names import names_of
 from steelyard.study.settings_file import FileSettings, settings_of
 from steelyard.study.source import text_of
-from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
+from steelyard.study.workloads.of_files import BUILTINS, PgbenchWorkload
 
 # the key of a file: the key of the text that it holds
 _TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}

@@ -20,13 +20,14 @@ from steelyard.study.study import Option, Study
 from steelyard.study.validation_errors import all_placed
 
 
-def read_study(path: Path) -> tuple[Study, str]:
-    """The study in a file, and its text as written. Raises InputError."""
+def find_study(name: str) -> tuple[Study, str]:
+    """A built-in study by its name, or one in a file by its path; and its text. Raises InputError."""
+    path = catalogue().get(name) or Path(name)
     try:
         text = text_of(path)
     except FileNotFoundError:
         raise InputError(
-            f"{path}: no such file, and no built-in study of that name" + nearest(str(path), catalogue()),
+            f"{path}: no such file, and no built-in study of that name" + nearest(name, catalogue()),
             "steelyard studies",
         ) from None
     if path.suffix == ".sql" or is_script(text):
@@ -42,11 +43,6 @@ def catalogue() -> dict[str, Path]:
         for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
         if entry.name.endswith(".toml")
     }
-
-
-def find_study(name: str) -> tuple[Study, str]:
-    """A built-in study by its name, or a study file by its path. Raises InputError."""
-    return read_study(catalogue().get(name) or Path(name))
 
 
 def parse_study(text: str, origin: str) -> Study:

@@ -234,6 +234,18 @@ def redone_blocks_max(plan: Plan, keeps: bool) -> int:
     return max(1, plan.blocks // 2) if redo else 0
 
 
+def load_s(study: Study, queries_s: float = 0.0) -> float | None:
+    """Expected length of warm-up and measure of one run; None: only a run can show it.
+
+    queries_s: of the subject, for all long queries once per unit of scale.
+    """
+    plan, workload = study.plan, study.workload
+    points = [
+        workload.point_s(clients, plan.warm_up_s, plan.measure_s, queries_s) for clients in plan.clients
+    ]
+    return None if None in points else sum(filter(None, points))
+
+
 def run_seconds(study: Study) -> float:
     """Length of one run without its set-up, in seconds."""
     plan = study.plan

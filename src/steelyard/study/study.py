@@ -24,15 +24,12 @@ from steelyard.study.key_types import (
 )
 from steelyard.study.monitors import Monitors, Probes, SqlMonitor
 from steelyard.study.passwords import VARIABLE
-from steelyard.study.workloads.brokerage import BrokerageWorkload
-from steelyard.study.workloads.cache import CacheWorkload
-from steelyard.study.workloads.key_value import KeyValueWorkload
-from steelyard.study.workloads.order_entry import OrderEntryWorkload
-from steelyard.study.workloads.pgbench import PgbenchWorkload
+from steelyard.study.workloads.derived import BrokerageWorkload, OrderEntryWorkload
+from steelyard.study.workloads.lookups import CacheWorkload, KeyValueWorkload
+from steelyard.study.workloads.of_files import PgbenchWorkload, ReplayWorkload
 from steelyard.study.workloads.program import ProgramWorkload, names_in
 from steelyard.study.workloads.published import PublishedWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
-from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.study.workloads.workload import Workload

@@ -14,8 +14,8 @@ from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Scope, Study
+from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
-from steelyard.study.workloads.replay import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.study.workloads.transactions import DerivedWorkload
 from steelyard.study.workloads.workload import Workload

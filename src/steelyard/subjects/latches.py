@@ -17,7 +17,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
-from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.lookups import CacheWorkload
 from steelyard.subjects import Kind, Load, Subject
 
 # settings beside the workload, with their defaults

@@ -8,7 +8,7 @@ from steelyard.bundle.series.read import bursts
 from steelyard.errors import InputError, nearest
 from steelyard.quantities import significant
 from steelyard.study.load_study import catalogue
-from steelyard.study.workloads.brokerage import BrokerageWorkload
+from steelyard.study.workloads.derived import BrokerageWorkload
 
 _STUDY = "dispatch-brokerage"
 _GROUP = re.compile(r"(?ms)^# measured: .*?(?=^working_set_kib)")

@@ -20,7 +20,7 @@ from steelyard.study.files import StudyFiles, named_files, settings_files
 from steelyard.study.host_settings import boot_of
 from steelyard.study.load_study import located, plan_study
 from steelyard.study.passwords import in_environment, variables
-from steelyard.study.plan import blocks, check_effects, redone_blocks_max, with_absent_arguments
+from steelyard.study.plan import blocks, check_effects, load_s, redone_blocks_max, with_absent_arguments
 from steelyard.study.source import toml_of
 from steelyard.study.study import Options, Reboots, Slot, Study
 from steelyard.study.workloads.program import ProgramWorkload
@@ -168,15 +168,13 @@ def expected_run_s(study: Study, options: Options) -> float | None:
     kind, plan = kind_of(study), study.plan
     if kind.run_s is not None:
         return kind.run_s(study, options)
-    phases = plan.warm_up_s, plan.measure_s, kind.round_s
-    points = [study.workload.point_s(clients, *phases) for clients in plan.clients]
-    known = [seconds for seconds in points if seconds is not None]
-    if len(known) < len(points) or plan.transactions is not None:
+    loaded_s = load_s(study, kind.round_s)
+    if loaded_s is None or plan.transactions is not None:
         return None
     diagnostic_s = study.probes.scheduling_trace_s + study.probes.latch_count_s
     driven_share = sum(driven(option) is not None for option in options) / len(options)
     set_up_s = kind.set_up_s + driven_share * _DRIVER_S
-    return sum(known) + len(points) * diagnostic_s + plan.cool_down_s + set_up_s
+    return loaded_s + len(plan.clients) * diagnostic_s + plan.cool_down_s + set_up_s
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,8 @@ class _Needs:
 def needs_of(text: str, origin: str) -> _Needs:
     """The needs of the study in a text; starts no server. Raises InputError for a wrong study."""
     study, options = plan_study(text, origin)
-    needs = ", ".join(_needs(study, any(option.host for option in options)))
+    host, probes = any(option.host for option in options), study.probes.any
+    needs = ", ".join((_program(study), *["host settings"] * host, *["kernel probes"] * probes))
     try:
         prepared = PreparedStudy.of(text, origin)
         unset = [name for name in sorted(variables(study)) if in_environment(name) is None]
@@ -205,15 +204,6 @@ def needs_of(text: str, origin: str) -> _Needs:
         return _Needs(len(options), needs, missing=(f"{cause} ({error.hint})" if error.hint else cause,))
     missing = (*prepared.refused, *(f"the environment variable {name} is not set" for name in unset))
     return _Needs(len(options), needs, expected_s(prepared), missing)
-
-
-def _needs(study: Study, host: bool) -> list[str]:
-    needs = [_program(study)]
-    if host:
-        needs.append("host settings")
-    if study.probes.any:
-        needs.append("kernel probes")
-    return needs
 
 
 def _program(study: Study) -> str:

@@ -1,8 +1,7 @@
 """Gets and sets of keys as commands of the protocol that Redis and Valkey share (RESP)."""
 
-from steelyard.study.workloads.generators import Generator, Text, Uniform, Zipf
-from steelyard.study.workloads.key_value import KeyValueWorkload
-from steelyard.study.workloads.statements import Statement
+from steelyard.study.workloads.lookups import KeyValueWorkload
+from steelyard.study.workloads.statements import Generator, Statement, Text, Uniform, Zipf
 from steelyard.workloads import Work
 
 

@@ -1,7 +1,6 @@
 """A small order-entry mix: lookups, a range, and orders that write. Not a TPC benchmark."""
 
-from steelyard.study.workloads.generators import Generator, Uniform
-from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
+from steelyard.study.workloads.statements import Generator, Statement, StatementWorkload, Transaction, Uniform
 from steelyard.workloads import Column, DataTable, Work
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from steelyard.errors import InputError
 from steelyard.study.key_types import Strict
-from steelyard.study.workloads.replay import ReplayWorkload
+from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import Work
 from steelyard.workloads.sql import own_data

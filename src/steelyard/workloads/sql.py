@@ -9,7 +9,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.errors import InputError, nearest
 from steelyard.study.key_types import Settings
-from steelyard.study.workloads.pgbench import BUILTINS, PgbenchWorkload
+from steelyard.study.workloads.of_files import BUILTINS, PgbenchWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.study.workloads.transactions import SqlWorkload
 from steelyard.workloads import Scripted, Work

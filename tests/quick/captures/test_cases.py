@@ -16,7 +16,7 @@ from steelyard.captures.folder import capture
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.mix import write_mix
 from steelyard.errors import InputError
-from steelyard.study.load_study import read_study
+from steelyard.study.load_study import find_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workloads.replay import Capture, sessions
 
@@ -349,7 +349,7 @@ def test_a_mix_draws_values_as_often_as_the_log_has_them(tmp_path: Path) -> None
     values = [1] * 380 + list(range(1000, 1020))
     records = [record(n / 100, sql, detail=f"Parameters: $1 = '{value}'") for n, value in enumerate(values)]
     write_mix([CASES / "mix-skew.csv", log(tmp_path, records)], tmp_path / "out", None)
-    workload = read_study(tmp_path / "out" / "study.toml")[0].workload
+    workload = find_study(str(tmp_path / "out" / "study.toml"))[0].workload
     assert isinstance(workload, StatementWorkload)
     drawn = Counter(workload.statements["q1"].parameters["p1"].model_dump()["values"])
     assert drawn["1"] / drawn.total() == 0.95
@@ -363,7 +363,9 @@ def test_a_mix_takes_one_database_and_no_statement_twice(tmp_path: Path) -> None
         write_mix([tmp_path / "s.csv"], tmp_path / "out", None)
     said = write_mix([tmp_path / "s.csv"], tmp_path / "out", None, "shop")
     assert any("left out: 1 statements within functions" in line for line in said)
-    assert read_study(tmp_path / "out" / "study.toml")[0].workload.model_dump()["statements"].keys() == {"q1"}
+    assert find_study(str(tmp_path / "out" / "study.toml"))[0].workload.model_dump()["statements"].keys() == {
+        "q1"
+    }
 
 
 def test_a_record_that_is_cut_is_counted_with_its_place(tmp_path: Path) -> None:

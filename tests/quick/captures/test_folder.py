@@ -12,7 +12,7 @@ from postgres_logs import as_csv, record
 from steelyard.captures.folder import capture, write_folder
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
-from steelyard.study.workloads.replay import ReplayWorkload
+from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.subjects.in_turns import why_one_after_another
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of

@@ -9,7 +9,7 @@ from postgres_logs import as_csv, record
 
 from steelyard.captures.mix import is_mix, write_mix
 from steelyard.errors import InputError
-from steelyard.study.load_study import read_study
+from steelyard.study.load_study import find_study
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.workloads import work_of
 
@@ -38,7 +38,7 @@ def test_statements_are_weighted_by_calls_and_take_values_from_a_log(tmp_path: P
     said = write_mix([tmp_path / "s.csv", tmp_path / "log.csv"], tmp_path / "out", None)
     assert any("2 of 3 statements, 90.5%" in line for line in said)
     assert any("left out: 1 statements without values" in line for line in said)
-    workload = read_study(tmp_path / "out" / "study.toml")[0].workload
+    workload = find_study(str(tmp_path / "out" / "study.toml"))[0].workload
     assert isinstance(workload, StatementWorkload)
     assert {name: (one.sql, one.weight) for name, one in workload.statements.items()} == {
         "q1": ("select * from t where a = :p1", 900),
@@ -55,7 +55,7 @@ def test_a_long_text_is_taken_and_one_that_no_study_can_hold_is_left_out(tmp_pat
     (tmp_path / "s.csv").write_text("query,calls\n" + long, encoding="utf-8")
     said = write_mix([tmp_path / "s.csv"], tmp_path / "out", None)
     assert "left out: 1 texts longer than 500,000 characters" in said
-    assert len(read_study(tmp_path / "out" / "study.toml")[0].workload.model_dump()["statements"]) == 1
+    assert len(find_study(str(tmp_path / "out" / "study.toml"))[0].workload.model_dump()["statements"]) == 1
 
 
 def test_values_of_the_user_complete_the_mix(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_values_of_the_user_complete_the_mix(tmp_path: Path) -> None:
     values.write_text(f"q1.p1 = {uniform}\nq2.p1 = {uniform}\nq2.p2 = {uniform}\n", encoding="utf-8")
     said = write_mix([tmp_path / "s.csv"], tmp_path / "out", values)
     assert any("3 of 3 statements, 100.0%" in line for line in said)
-    assert len(read_study(tmp_path / "out" / "study.toml")[0].workload.model_dump()["statements"]) == 3
+    assert len(find_study(str(tmp_path / "out" / "study.toml"))[0].workload.model_dump()["statements"]) == 3
     (tmp_path / "s.csv").write_text("query,calls\nselect 1,many\n", encoding="utf-8")
     with pytest.raises(InputError, match="no result of pg_stat_statements"):
         write_mix([tmp_path / "s.csv"], tmp_path / "out", None)

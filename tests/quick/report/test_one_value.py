@@ -22,7 +22,7 @@ from steelyard.report.page.html import tiles
 from steelyard.report.presented import Presented
 from steelyard.report.presented.words import MARKS, WORDS
 from steelyard.report.table import Table
-from steelyard.report.tables import ranking
+from steelyard.report.tables.options import full_table, short_table
 from steelyard.study.load_study import parse_study
 from steelyard.study.plan import options
 
@@ -117,7 +117,7 @@ def values(presented: Presented) -> dict[Key, dict[str, float]]:
         found[e["metric"], e["option"], str(e["clients"] or "over")]["json"] = in_base(
             e["metric"], e["value"]
         )
-    for place, table in (("table", ranking.table(presented)), ("terminal", ranking.short_table(presented))):
+    for place, table in (("table", full_table(presented)), ("terminal", short_table(presented))):
         for row in rows_of(table):
             for head, cell in row.items():
                 if metric := _metric(head):
@@ -242,4 +242,4 @@ def test_figures_over_load_points_say_so(presented: Presented) -> None:
     verdict = presented.judgement.verdict
     assert verdict.interval.endswith("%, geometric mean over 1 to 8 clients, 6 blocks.")
     assert all(" over 1 to 8 clients" in reason for reason in verdict.reasons if " under " in reason)
-    assert {"p50, 1 to 8 clients", "p99, 1 to 8 clients"} <= set(ranking.table(presented).head)
+    assert {"p50, 1 to 8 clients", "p99, 1 to 8 clients"} <= set(full_table(presented).head)

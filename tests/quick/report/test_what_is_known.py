@@ -13,7 +13,7 @@ from steelyard.report.charts import figures
 from steelyard.report.page.html import facts_of, render, speaker
 from steelyard.report.presented import Presented
 from steelyard.report.table import Cell
-from steelyard.report.tables import ranking
+from steelyard.report.tables.options import full_table, short_table
 from steelyard.report.terminal.verdict import print_verdict
 
 
@@ -51,7 +51,7 @@ def test_the_options_of_an_open_loop_are_ranked_and_marked_by_p99() -> None:
 
 def test_both_tables_of_an_open_loop_have_the_ratio_of_p99() -> None:
     presented = open_loop()
-    short, long = ranking.short_table(presented), ranking.table(presented)
+    short, long = short_table(presented), full_table(presented)
     assert (short.head[-1], long.head[-1]) == ("ratio of p99", "ratio of latency p99 to the baseline")
     assert short.rows[0][-1].startswith("0.5") and short.rows[1][-1] == "baseline"
     assert long.rows[0][-1] == short.rows[0][-1]
@@ -62,7 +62,7 @@ def test_both_tables_of_an_open_loop_have_the_ratio_of_p99() -> None:
 def test_a_closed_loop_is_ranked_by_its_work() -> None:
     presented = Presented(*builders.two())
     assert presented.order == "from the fastest to the slowest"
-    assert ranking.short_table(presented).head[2] == "ratio"
+    assert short_table(presented).head[2] == "ratio"
 
 
 def test_means_are_named_by_the_clients_that_were_connected() -> None:

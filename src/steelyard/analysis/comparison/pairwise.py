@@ -85,10 +85,6 @@ class Pairwise:
     pairs: Mapping[Pair, PairResult]
     error_rates: Mapping[str, float]
 
-    def not_beaten_by(self, option: str) -> list[str]:
-        """The others over which this option is not shown to win."""
-        return [o for o in self.options if o != option and not self.pairs[option, o].won]
-
     @property
     def with_baseline(self) -> list[PairResult]:
         """The pairs in which the baseline stands second."""

@@ -12,7 +12,7 @@ from steelyard.bundle.evidence.queries import renamed
 from steelyard.errors import InputError, brief
 from steelyard.quantities import count, listed
 from steelyard.study.study import Study
-from steelyard.study.workloads.pgbench import PgbenchWorkload
+from steelyard.study.workloads.of_files import PgbenchWorkload
 from steelyard.study.workloads.published import Answered
 
 SERVER_VERSION = ("server", "version")

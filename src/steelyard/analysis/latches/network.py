@@ -12,7 +12,7 @@ from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.analysis.latches.model import BASE_SLICE_NS, Holds, Network, Wake, think_ns
 from steelyard.analysis.latches.simulation import Rules, woken_as_measured
 from steelyard.bundle.evidence import Evidence
-from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.lookups import CacheWorkload
 
 Key = tuple[str, str, int]  # option, latch, clients
 _SLEEPS_MIN = 1000  # fewer give too poor an estimate of how long one lasts

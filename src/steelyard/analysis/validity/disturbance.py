@@ -72,11 +72,12 @@ _RUNS_IN_FULL = 4  # of more, the span of what they lost
 
 def disturbance_notices(evidence: Evidence, judged: Disturbed) -> list[Notice]:
     """disturbed: by option and run; block-redone: what the lab ran again; another-study: on the machine."""
-    return [*_by_option(evidence, judged), *_redone(evidence, judged), *_another_study(evidence)]
-
-
-def _by_option(evidence: Evidence, judged: Disturbed) -> Iterator[Notice]:
     labels = dict(evidence.rows("select run, option from runs"))
+    redone = _redone(evidence, judged, labels)
+    return [*_by_option(evidence, judged, labels), *redone, *_another_study(evidence)]
+
+
+def _by_option(evidence: Evidence, judged: Disturbed, labels: Mapping[int, str]) -> Iterator[Notice]:
     by_option = grouped(((labels[run], one.cause == "CPU limit"), run) for run, one in judged.found.items())
     for (option, limited), runs in by_option.items():
         taken = "the CPU limit of the lab's control group withheld" if limited else "others used"
@@ -119,9 +120,8 @@ def _in_turns(judged: Disturbed, labels: Mapping[int, str]) -> str:
     )
 
 
-def _redone(evidence: Evidence, judged: Disturbed) -> list[Notice]:
+def _redone(evidence: Evidence, judged: Disturbed, labels: Mapping[int, str]) -> list[Notice]:
     """In the words of the verdict where the run counts: the lab saw it before all of it was recorded."""
-    labels = dict(evidence.rows("select run, option from runs"))
     causes = {
         run: found.sentence(judged.who_works, f"under option {labels[run]}")
         for run, found in judged.found.items()

@@ -19,6 +19,7 @@ from steelyard.analysis.statistics.distributions import holm, t_two_sided
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import count, percent, significant
 from steelyard.study.workloads.statements import StatementWorkload
+from steelyard.study.workloads.workload import Workload
 
 # a smaller difference, of a share or of rows, is none
 _MARGIN = 0.01
@@ -121,11 +122,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
         *_ran_out(evidence),
     ):
         found.setdefault((one.statement, one.option), one)
-    workload = evidence.workload
-    given = workload.statements if isinstance(workload, StatementWorkload) else {}
-    meant = {name for name, statement in given.items() if statement.rows == "may differ"}
-    given = workload.transactions if isinstance(workload, StatementWorkload) else {}
-    meant |= {name for name, transaction in given.items() if meant & {*transaction.statements}}
+    meant = meant_to_differ(evidence.workload)
     query = """
         select statement from rehearsal where step = 'work' group by statement, option
         having arg_max(answer, rowid) = 'text'
@@ -142,6 +139,14 @@ def equal_work(evidence: Evidence) -> WorkCheck:
         ),
         texts,
     )
+
+
+def meant_to_differ(workload: Workload) -> set[str]:
+    """Statements whose rows may differ, as the study says, and transactions that contain one."""
+    if not isinstance(workload, StatementWorkload):
+        return set()
+    meant = {name for name, statement in workload.statements.items() if statement.rows == "may differ"}
+    return meant | {name for name, one in workload.transactions.items() if meant & {*one.statements}}
 
 
 def _in_rehearsal(evidence: Evidence) -> Iterator[Difference]:

@@ -18,7 +18,6 @@ from steelyard.analysis.metrics.run_metrics import FAILED, RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, t_test, trend
 from steelyard.bundle.evidence import Evidence, grouped
 from steelyard.quantities import change, p_value, percent, span_of
-from steelyard.quantities import change as as_change
 
 _SIGNIFICANT = 0.01
 _LEAST_DRIFT = 0.03  # of throughput: below it no action follows
@@ -188,7 +187,7 @@ def _outliers(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 
 
 def _change(relative: float) -> str:
-    return as_change(1 + relative)
+    return change(1 + relative)
 
 
 _LEAST_EFFECT = 0.01

@@ -32,10 +32,14 @@ _DATA = {
     "journal_mode": ("off", "memory"),
 }
 _ROWS = {"unlogged": ("on",), "engine": ("memory",)}
-_LOSES = (
-    (_DATA, "may have damaged data after a crash"),
-    (_ROWS, "loses all rows of some tables in a crash"),
-    (_COMMITS, "loses committed transactions in a crash"),
+_LOSES = tuple(
+    (name, values, what)
+    for settings, what in (
+        (_DATA, "may have damaged data after a crash"),
+        (_ROWS, "loses all rows of some tables in a crash"),
+        (_COMMITS, "loses committed transactions in a crash"),
+    )
+    for name, values in settings.items()
 )
 # of settings that lose commits where nobody sets them
 _UNSET = {"appendfsync": "everysec", "appendonly": "off"}
@@ -47,19 +51,17 @@ _SIZES = {"indexes_bytes": "indexes", "tables_bytes": "tables"}
 def lost_in_a_crash(winner: Option, other: Option) -> str:
     """`OFF loses committed transactions in a crash: synchronous_commit = off.`; '' where both do, or none."""
     mine, theirs = map(_given, (winner, other))
-    for settings, what in _LOSES:
-        for name, values in settings.items():
-            if mine.get(name) in values and theirs.get(name, _UNSET.get(name)) not in values:
-                return f"{winner.label} {what}: {name} = {mine[name]}."
+    for name, values, what in _LOSES:
+        if mine.get(name) in values and theirs.get(name, _UNSET.get(name)) not in values:
+            return f"{winner.label} {what}: {name} = {mine[name]}."
     return ""
 
 
 def lost_by_all(options: Sequence[Option]) -> str:
     """The first of these for every option, in words; '' where one option keeps it."""
-    for settings, what in _LOSES:
-        for name, values in settings.items():
-            if all(_given(option).get(name) in values for option in options):
-                return f"every option {what} ({name})"
+    for name, values, what in _LOSES:
+        if all(_given(option).get(name) in values for option in options):
+            return f"every option {what} ({name})"
     return ""
 
 
@@ -88,7 +90,7 @@ def at_risk(options: Sequence[Option]) -> Iterator[str]:
     distinct: dict[tuple[str | None, ...], Option] = {}
     for option in reversed(options):
         given = _given(option)
-        distinct[tuple(given.get(name) for settings, _ in _LOSES for name in settings)] = option
+        distinct[tuple(given.get(name) for name, *_ in _LOSES)] = option
     for option in reversed(distinct.values()):
         yield from dict.fromkeys(lost_in_a_crash(option, other) for other in distinct.values())
 

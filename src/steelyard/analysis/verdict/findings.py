@@ -71,11 +71,6 @@ class Findings:
         """Whether an option can win: blocks enough, and the same rows under all options."""
         return self.enough and not self.work.meant
 
-    @property
-    def too_few(self) -> str:
-        """Beside a number of blocks that makes no verdict; '' where there are enough."""
-        return "" if self.enough else f"; a verdict needs {FEWEST_BLOCKS}"
-
     def named(self, label: str) -> str:
         """`B (handle = named)`: a code with what it stands for, unless that is long or the code says it."""
         meaning = self._meaning(label)

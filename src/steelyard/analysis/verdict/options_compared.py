@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.kernel import profile_reasons
-from steelyard.analysis.load.rates import reports_beside
+from steelyard.analysis.load.served import reports_beside
 from steelyard.analysis.verdict.crash import lost_in_a_crash, memory_costs, schema_costs
 from steelyard.analysis.verdict.decision import Decision, Words, difference, fitting, joined
 from steelyard.analysis.verdict.findings import Findings
@@ -20,7 +20,8 @@ def options_compared(findings: Findings) -> tuple[Decision, Words]:
     """One answer on all options over all load points, and what differs by load point or by factor."""
     pairwise, evidence = findings.pairwise, findings.evidence
     pair = pairwise.leading
-    left = [pairwise.pairs[pair.option, other] for other in pairwise.not_beaten_by(pair.option)]
+    others = (pairwise.pairs[pair.option, one] for one in pairwise.options if one != pair.option)
+    left = [other for other in others if not other.won]
     decision = _decision(findings, pair, left)
     by_point = answers_by_point(evidence, findings.comparisons, pairwise.metrics)
     if not left:

@@ -86,7 +86,8 @@ class PairSentences:
     def _blocks(self) -> str:
         over = f"geometric mean over {self.findings.over}, " if self.findings.over else ""
         n = self._blocks_of
-        return f"{over}{'one block: no interval' if n == 1 else count(n, 'block')}{self.findings.too_few}"
+        needed = "" if self.findings.enough else f"; a verdict needs {FEWEST_BLOCKS}"
+        return f"{over}{'one block: no interval' if n == 1 else count(n, 'block')}{needed}"
 
 
 def _size(metric: Metric, c: Comparison) -> str:

@@ -20,7 +20,7 @@ from steelyard.lab.rehearsal.same_work import DRAWS_S, asking, numbered, parted
 from steelyard.sql_text import commands_of
 from steelyard.study.factors import level_of_statement
 from steelyard.study.study import Option, Slot
-from steelyard.study.workloads.replay import ReplayWorkload
+from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Load
 from steelyard.subjects.drivers.connection import tried_by_driver

@@ -19,6 +19,8 @@ from steelyard.report.charts.waits import locks, scheduling
 from steelyard.report.charts.work import clients, sql_counters, statements
 from steelyard.report.presented import Presented
 
+_FACTORS_FIRST = 12  # options: with more of them, the chart that answers is the one of the factors
+
 CHARTS = (
     ratios,
     costs,
@@ -53,6 +55,6 @@ CHARTS = (
 def figures(presented: Presented) -> list[Figure]:
     """All figures for which there is evidence; the picture of the answer comes first."""
     found = [figure for chart in CHARTS if (figure := chart(presented))]
-    if presented.factors_first:
+    if len(presented.ranking) > _FACTORS_FIRST:
         found.sort(key=lambda figure: figure.name != "effects")
     return found

@@ -61,6 +61,8 @@ def costs(presented: Presented) -> Figure | None:
     timed = mine.where(timed=True)
     title = f"{first.option} minus {judgement.baseline}"
     panels = (Panel("costs", title, _differences(timed, work)),) if timed.data else ()
+    fewest = min(presented.blocks, default=FEWEST_BLOCKS)
+    unproven = f" {fmt.count(fewest, 'block')}: too few to prove a difference."
     return Figure(
         "costs",
         f"Why: the cost {work}",
@@ -68,16 +70,11 @@ def costs(presented: Presented) -> Figure | None:
             f"The cost {work} under {first.option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
             f"Geometric means over blocks{presented.about.over(' and ')}, as in the other tables."
-            f"{_unproven(presented)}{cut_note(panels)}"
+            f"{unproven * (fewest < FEWEST_BLOCKS)}{cut_note(panels)}"
         ),
         panels,
         mine if len(judgement.options) > _OPTIONS_MAX else table,
     )
-
-
-def _unproven(presented: Presented) -> str:
-    fewest = min(presented.blocks, default=FEWEST_BLOCKS)
-    return f" {fmt.count(fewest, 'block')}: too few to prove a difference." if fewest < FEWEST_BLOCKS else ""
 
 
 def _differences(table: Table, work: str) -> Spec:

@@ -15,8 +15,7 @@ from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import Row
 from steelyard.report.presented.words import WORDS, heading
 from steelyard.report.table import Table
-from steelyard.report.tables import ranking
-from steelyard.report.tables.matrix import matrix, pairs
+from steelyard.report.tables.options import full_table, matrix, pairs
 from steelyard.report.tables.statements import of_files, of_programs, of_source, page_table
 from steelyard.version import VERSION
 
@@ -45,7 +44,7 @@ def render(presented: Presented) -> str:
     judgement, about = presented.judgement, presented.about
     drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
-    options, instances = ranking.table(presented), of_programs(presented) or of_files(presented)
+    options, instances = full_table(presented), of_programs(presented) or of_files(presented)
     by_statement, tables = page_table(presented), _of_recording(presented)
     contents = [
         *((figure.name, figure.title) for figure in first),

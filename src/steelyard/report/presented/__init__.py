@@ -13,7 +13,6 @@ from steelyard.report.about import About
 from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked
 from steelyard.report.presented.words import marks_mean
 
-_FACTORS_FIRST = 12  # options: with more of them, the chart that answers is the one of the factors
 COLOURS_MAX = 8
 
 
@@ -84,11 +83,6 @@ class Presented:
         """One of what costs are counted for: a transaction, a lookup, a round."""
         cpu = self.headlines.cpu
         return (cpu.work if cpu else "") or "transaction"
-
-    @property
-    def factors_first(self) -> bool:
-        """Whether the effects of factors are shown before the options' ratios."""
-        return len(self.ranking) > _FACTORS_FIRST
 
     @property
     def blocks(self) -> list[int]:

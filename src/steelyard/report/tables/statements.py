@@ -15,7 +15,7 @@ from steelyard.bundle.evidence import grouped
 from steelyard.report.presented import Presented
 from steelyard.report.presented.words import MARKS
 from steelyard.report.table import Cell, Column, Row, Table, plain_table, ratio_of, time, whole
-from steelyard.report.tables.matrix import matrix
+from steelyard.report.tables.options import matrix
 
 _OPTIONS_MAX = 8
 _ROWS_MAX = 60

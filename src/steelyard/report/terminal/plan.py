@@ -9,6 +9,7 @@ from rich.text import Text
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import FEWEST_BLOCKS
 from steelyard.printable import printable
+from steelyard.study.plan import load_s
 from steelyard.study.study import Option, Plan, Study
 
 _LABELS_MAX = 8
@@ -113,27 +114,20 @@ def _length(study: Study, options: int, expected: Expected) -> str:
     if expected.seconds is None:
         return _UNKNOWN
     about = f"about {fmt.duration(round(expected.seconds))}"
-    load_s = _load_s(study, options)
-    if load_s is not None and load_s < expected.seconds:
-        about += f", {fmt.duration(round(load_s))} of it under load"
+    # the rest of a study is for servers, data and connections
+    run_s = load_s(study)
+    if run_s is not None and (all_s := run_s * study.plan.blocks * options) < expected.seconds:
+        about += f", {fmt.duration(round(all_s))} of it under load"
     if not expected.redo_s:
         return about
     longest = fmt.duration(round(expected.seconds + expected.redo_s))
     return f"{about}, at most {longest} if disturbed blocks are run again"
 
 
-def _load_s(study: Study, options: int) -> float | None:
-    """Warm-up and measure of all runs; the rest of a study is for servers, data and connections."""
-    plan, workload = study.plan, study.workload
-    points = [workload.point_s(number, plan.warm_up_s, plan.measure_s, 0.0) for number in plan.clients]
-    known = [seconds for seconds in points if seconds is not None]
-    return sum(known) * plan.blocks * options if len(known) == len(points) else None
-
-
 def _phases(study: Study) -> str:
     """The length of warm-up and measure at each load point."""
     plan, workload = study.plan, study.workload
-    if workload.point_s(1, plan.warm_up_s, plan.measure_s, 0.0) is None:
+    if load_s(study) is None:
         return "each run to its end"
     measured = f"{plan.measure_s:g} s"
     if plan.transactions is not None:

@@ -14,8 +14,7 @@ from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import ON_THE_PAGE_ONLY
 from steelyard.report.presented.words import heading
 from steelyard.report.table import Table
-from steelyard.report.tables.matrix import matrix, pairs
-from steelyard.report.tables.ranking import short_table
+from steelyard.report.tables.options import matrix, pairs, short_table
 from steelyard.report.tables.statements import (
     buffers,
     latches,

@@ -67,10 +67,6 @@ class Reading(Strict):
 
 
 Better = Literal["higher", "lower"]
-_BETTER = (
-    "higher or lower; default: lower where the unit is a time (s, msec, us/op), higher where it is a rate"
-    " (tps, MB/s); required for any other unit"
-)
 # rates by name: kIOPS, critical-jOPS, tpmC, Mbps, MIPS; a score
 _RATE = r"[kmgt]?(?:(?:max-|critical-)?[iobjfl]*ops|[tqrfbi]+ps|tpm\w?|tpse|score|points)"
 

@@ -13,7 +13,7 @@ import psycopg
 from steelyard.host.processes.limits import within
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
-from steelyard.study.workloads.pgbench import PgbenchWorkload
+from steelyard.study.workloads.of_files import PgbenchWorkload
 from steelyard.subjects import SQL_WORK, Bench, Kind, Load, Server, Subject, SubjectFailed
 from steelyard.subjects.drivers.connection import UNIX_SOCKETS, by_own_driver
 from steelyard.subjects.postgres import binaries, cluster, facts, session, workload_tables

@@ -16,7 +16,7 @@ from steelyard.errors import InputError, brief
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
-from steelyard.study.workloads.key_value import KeyValueWorkload
+from steelyard.study.workloads.lookups import KeyValueWorkload
 from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject, SubjectFailed
 from steelyard.subjects.rehearsal import refuse_others
 from steelyard.subjects.servers.daemon import Daemon

@@ -1,6 +1,6 @@
 """The work of a brokerage: its tables, transactions and conditions, and how it differs from TPC-E."""
 
-from steelyard.study.workloads.brokerage import NOT_TPC_E, BrokerageWorkload
+from steelyard.study.workloads.derived import NOT_TPC_E, BrokerageWorkload
 from steelyard.workloads import Work, check_disk_room, conditions, file_tables, named
 from steelyard.workloads.brokerage.generator import lines
 from steelyard.workloads.brokerage.market import market_feed, trade_result

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.study.workloads.derived import OrderEntryWorkload
 from steelyard.workloads import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, pick, put, when
 from steelyard.workloads.order_entry.schema import (
     CUSTOMERS,

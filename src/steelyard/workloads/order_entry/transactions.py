@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.study.workloads.derived import OrderEntryWorkload
 from steelyard.study.workloads.statements import Statement
 from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, named, percent, put, when
 from steelyard.workloads.order_entry import new_order

@@ -1,6 +1,6 @@
 """The work of order entry: its tables, transactions and conditions, and how it differs from TPC-C."""
 
-from steelyard.study.workloads.order_entry import NOT_TPC, OrderEntryWorkload
+from steelyard.study.workloads.derived import NOT_TPC, OrderEntryWorkload
 from steelyard.workloads import Work, check_disk_room, conditions, file_tables
 from steelyard.workloads.order_entry.generator import lines
 from steelyard.workloads.order_entry.schema import DELIVERED, TABLES

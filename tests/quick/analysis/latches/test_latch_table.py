@@ -18,7 +18,7 @@ from steelyard.analysis.latches.table import effective_hold_ns, latches
 from steelyard.analysis.metrics.run_metrics import compute_run_metrics
 from steelyard.bundle.evidence import Columns, Evidence, Topology
 from steelyard.study.plan import options
-from steelyard.study.workloads.cache import CacheWorkload
+from steelyard.study.workloads.lookups import CacheWorkload
 from steelyard.study.workloads.workload import Workload
 
 CLIENTS = [1, 2, 4, 8]

@@ -5,8 +5,8 @@ import pytest
 
 from evidence import Truth, evidence_of, study_of
 from steelyard.analysis.judge import judge
-from steelyard.analysis.load.fairness import fairness
-from steelyard.study.workloads.brokerage import BrokerageWorkload
+from steelyard.analysis.load.served import fairness
+from steelyard.study.workloads.derived import BrokerageWorkload
 
 
 @pytest.mark.parametrize(

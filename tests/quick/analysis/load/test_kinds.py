@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evidence import Truth, changed, evidence_of, study_of
-from steelyard.analysis.load.rates import (
+from steelyard.analysis.load.served import (
     MOST_PER_MINUTE,
     derived_rate_notices,
     report_notices,
@@ -15,8 +15,7 @@ from steelyard.analysis.load.rates import (
     retry_notices,
 )
 from steelyard.analysis.validity.stability import growth_notices
-from steelyard.study.workloads.brokerage import BrokerageWorkload
-from steelyard.study.workloads.order_entry import OrderEntryWorkload
+from steelyard.study.workloads.derived import BrokerageWorkload, OrderEntryWorkload
 from steelyard.workloads.order_entry.transactions import transactions
 
 PLAIN = evidence_of(study_of({"isolation": ["RC", "SER"]}), {"RC": Truth(), "SER": Truth()}, blocks=2)
