@@ -132,7 +132,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
         ((one.option, one.baseline), (metric, one))
         for metric in metrics
         for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline))
-        for one in (c, inverted(c))
+        for one in (c, _inverted(c))
     )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
@@ -151,7 +151,7 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     return Pairwise(baseline, tuple(ordered), metrics, results, rates)
 
 
-def inverted(comparison: Comparison) -> Comparison:
+def _inverted(comparison: Comparison) -> Comparison:
     """The same, seen from the baseline."""
     c = comparison
     return replace(

@@ -69,10 +69,10 @@ def network_of(evidence: Evidence, mine: list[LatchRow], holds: Mapping[Key, Hol
         cpus=evidence.topology.cpus,
     )
     workload = evidence.option(first.option).workload
-    return as_run(network, workload) if isinstance(workload, CacheWorkload) else network
+    return _as_run(network, workload) if isinstance(workload, CacheWorkload) else network
 
 
-def as_run(network: Network, workload: CacheWorkload) -> Network:
+def _as_run(network: Network, workload: CacheWorkload) -> Network:
     """The loop that the latch lab's workers run: a constant think time, then the gets of one lookup.
 
     What a lookup alone takes beyond holds and think time, getting and releasing, is spread over its gets.

@@ -88,7 +88,7 @@ def program_metrics(evidence: Evidence) -> list[Measured]:
         return []
     cpus, unit, of_time = Metric(CPUS, "CPUs used", "CPUs", "neither"), workload.score_unit, 1.0
     if workload.lower_is_better:
-        score, of_time = of_unit(Metric(SCORE, _title(workload), unit, "lower"))
+        score, of_time = _of_unit(Metric(SCORE, _title(workload), unit, "lower"))
         scores, work, each, per_s = [score, cpus], "instance", "instance", "(instances / seconds)"
     else:
         total = Metric(SCORE, f"total {unit}", unit, "higher")
@@ -127,11 +127,11 @@ def figures(named: Mapping[str, tuple[Metric, float]]) -> list[Measured]:
 def figure(name: str, title: str, unit: str, better: Better) -> tuple[Metric, float]:
     """The metric of a further score, and the scale to its unit; p50 ... in a unit of time are latencies."""
     if name in _LATENCIES and time_unit_ns(unit):
-        return of_unit(Metric(f"{name}_ns", f"latency {name}", unit, "lower"))
-    return of_unit(Metric(FURTHER + name, title, unit, better))
+        return _of_unit(Metric(f"{name}_ns", f"latency {name}", unit, "lower"))
+    return _of_unit(Metric(FURTHER + name, title, unit, better))
 
 
-def of_unit(metric: Metric) -> tuple[Metric, float]:
+def _of_unit(metric: Metric) -> tuple[Metric, float]:
     """A time in ns, so that it is shown in the unit that fits; all else as it is. With the scale to it."""
     scale = time_unit_ns(metric.unit)
     return (metric, 1.0) if scale is None else (replace(metric, unit="ns"), scale)
@@ -166,5 +166,5 @@ def _metric(name: str, recorded: RecordedFigure, main: bool) -> tuple[Metric, fl
     title = re.sub(r"\b(cpu|os|io)\b", lambda found: found[1].upper(), title)
     unit = recorded.unit.replace("1/s", "/s")
     if main:
-        return of_unit(Metric(SCORE, title, unit, recorded.better))
+        return _of_unit(Metric(SCORE, title, unit, recorded.better))
     return figure(name, title, unit, recorded.better)

@@ -49,14 +49,14 @@ _MOVED = """
 """
 
 
-def in_memory(evidence: Evidence) -> bool:
+def _in_memory(evidence: Evidence) -> bool:
     """Whether the data folder is on a filesystem without storage."""
     return evidence.storage.get("filesystem") in _IN_MEMORY
 
 
 def without_storage(evidence: Evidence) -> set[str]:
     """Names of the costs of storage that do not count in this study."""
-    if in_memory(evidence):
+    if _in_memory(evidence):
         return {source.metric.name for source in _of_kind(evidence, "storage")}
     return {metric.name for metric, _ in contradicted(evidence)}
 
@@ -64,7 +64,7 @@ def without_storage(evidence: Evidence) -> set[str]:
 def storage_notices(evidence: Evidence) -> list[Notice]:
     """Which costs of storage are disregarded, and why."""
     subject, workload = evidence.study.subject, evidence.workload
-    if in_memory(evidence):
+    if _in_memory(evidence):
         served = workload.WHO == "server" and subject.kind != "null" and not subject.dsn
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]
         text = f"the data folder {folder} is on {kind}, which is memory: nothing is written to storage"

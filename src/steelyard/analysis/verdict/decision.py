@@ -11,8 +11,7 @@ from steelyard.analysis.judgement.verdict import Answer, Difference
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, significant
 
-WORDS_MAX = 20
-_ROOM = WORDS_MAX - 1  # for `Leaning:`
+_WORDS_MAX = 19  # of a headline, and one more for `Leaning:`
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Words(NamedTuple):
 
 def fitting(*sentences: str) -> str:
     """The first of the sentences that is short enough, the fullest given first; else the last one."""
-    return next((sentence for sentence in sentences if len(sentence.split()) <= _ROOM), sentences[-1])
+    return next((sentence for sentence in sentences if len(sentence.split()) <= _WORDS_MAX), sentences[-1])
 
 
 def joined(*sentences: str) -> str:

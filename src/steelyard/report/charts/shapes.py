@@ -79,7 +79,7 @@ def lines(
     on = {**place, **(points_only or {}), "tooltip": shown}
     layers.append(layer("point", on, size=size) if size else dots(place, shown, seen=False))
     if any(isinstance(row[y["field"]], Cell) for row in rows):
-        rows = spanned(rows, y)
+        rows = _spanned(rows, y)
         band: Spec = {**place, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
         layers = [layer("area", band, opacity=0.18), *layers, *arrows(rows, "y", {**place, "tooltip": shown})]
     return view(height, [*behind, *layers], rows)
@@ -105,7 +105,7 @@ def told(table: Table, *names: str) -> tuple[list[Spec], list[Spec]]:
     return rows, tip
 
 
-def spanned(rows: Sequence[Spec], axis: Spec) -> list[Spec]:
+def _spanned(rows: Sequence[Spec], axis: Spec) -> list[Spec]:
     """The rows with `low` and `high` of the number that the axis shows, cut to it."""
     shown = Domain(*axis["scale"]["domain"])
     ends = [cell_of(row[axis["field"]]).ends for row in rows]
@@ -115,7 +115,7 @@ def spanned(rows: Sequence[Spec], axis: Spec) -> list[Spec]:
 
 
 def arrows(rows: Sequence[Spec], along: Literal["x", "y"], encoding: Spec) -> list[Spec]:
-    """Marks at the edge of the picture for intervals cut there. rows: as `spanned` gave them."""
+    """Marks at the edge of the picture for intervals cut there. rows: as `_spanned` gave them."""
     return [
         layer(
             "point",
@@ -166,7 +166,7 @@ def _by_name(
         dashes = [1, 0] if mark["type"] == "bar" else [3, 3]
         layers.append(rule(x, at, style="mutedline", strokeDash=dashes))
     if any(isinstance(row[x["field"]], Cell) for row in rows):
-        rows = spanned(rows, x)
+        rows = _spanned(rows, x)
         # over a bar in ink, beneath a point in its own colour
         over = mark["type"] == "bar"
         place |= {} if over else {"color": look["color"]}

@@ -13,7 +13,7 @@ from steelyard.report.about import About
 from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked
 from steelyard.report.presented.words import marks_mean
 
-COLOURS_MAX = 8
+_COLOURS_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Presented:
     @cached_property
     def palette(self) -> Palette:
         """Colours of the options."""
-        return palette_of(self.judgement, self.about)
+        return _palette_of(self.judgement, self.about)
 
     @property
     def leading(self) -> str | None:
@@ -153,15 +153,15 @@ class Palette:
         return self.title == "option"
 
 
-def palette_of(judgement: Judgement, about: About) -> Palette:
+def _palette_of(judgement: Judgement, about: About) -> Palette:
     """Colours by option; by the most important factor's level when there are more than eight."""
     options = judgement.options
-    if len(options) <= COLOURS_MAX:
+    if len(options) <= _COLOURS_MAX:
         return Palette("option", options, {label: label for label in options})
     factor = _main_factor(judgement, about)
     levels = {label: about.option_levels.get(label, {}).get(factor or "", "other") for label in options}
     domain = tuple(dict.fromkeys(levels.values()))
-    if factor is None or len(domain) > COLOURS_MAX:
+    if factor is None or len(domain) > _COLOURS_MAX:
         return Palette("options", ("all",), dict.fromkeys(options, "all"))
     return Palette(factor, domain, levels)
 

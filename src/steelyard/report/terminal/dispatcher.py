@@ -41,10 +41,10 @@ def beside(one: Life, other: Life) -> list[str]:
     left, right = ([life.table, *life_lines(life)] for life in (one, other))
     width = max(map(len, left))
     lines = [f"{a:{width}}  |  {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]
-    return [*lines, "", parting(one, other)]
+    return [*lines, "", _parting(one, other)]
 
 
-def parting(one: Life, other: Life) -> str:
+def _parting(one: Life, other: Life) -> str:
     """`at 13 it used its slice: next 6 under extended, 3 under standard`: the first difference."""
     pairs = list(zip(one.steps, other.steps, strict=False))
     for a, b in pairs:
