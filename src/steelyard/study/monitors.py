@@ -1,6 +1,5 @@
 """Monitors of a study: rates of the lab's own, queries whose columns are counters and gauges; probes."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -51,32 +50,27 @@ class SqlMonitor(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if not self.set:
-            _check_columns(self.sql, self.counters, self.gauges, self.by, self.latches)
+        if self.set:
+            return self
+        if not self.sql.strip():
+            raise ValueError('the query is needed: sql = "select ...", sql_file = "NAME.sql" or set = "NAME"')
+        names = [*self.counters, *self.gauges, *([self.by] if self.by else [])]
+        if not self.counters and not self.gauges:
+            raise ValueError("counters or gauges is needed: the columns to keep")
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise ValueError(f"{twice} stands in two places: give each column one meaning")
+        for name in self.counters:
+            if name.endswith(_LIMIT):
+                raise ValueError(f"counters: {name}: a name that ends in {_LIMIT} belongs to a gauge")
+        for name in self.gauges:
+            if name.endswith(_TOTAL):
+                raise ValueError(f"gauges: {name}: a name that ends in {_TOTAL} belongs to a counter")
+            if name.endswith(_LIMIT) and name.removesuffix(_LIMIT) not in self.gauges:
+                whole = name.removesuffix(_LIMIT)
+                raise ValueError(f"gauges: {name}: it is the limit of {whole}: give it too")
+        if self.latches and not self.by:
+            raise ValueError("latches: by = the column that names a latch is needed")
         return self
-
-
-def _check_columns(
-    sql: str, counters: Sequence[str], gauges: Sequence[str], by: str | None, latches: bool
-) -> None:
-    """Raises ValueError for a query without columns, and for columns that contradict one another."""
-    if not sql.strip():
-        raise ValueError('the query is needed: sql = "select ...", sql_file = "NAME.sql" or set = "NAME"')
-    names = [*counters, *gauges, *([by] if by else [])]
-    if not counters and not gauges:
-        raise ValueError("counters or gauges is needed: the columns to keep")
-    if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise ValueError(f"{twice} stands in two places: give each column one meaning")
-    for name in counters:
-        if name.endswith(_LIMIT):
-            raise ValueError(f"counters: {name}: a name that ends in {_LIMIT} belongs to a gauge")
-    for name in gauges:
-        if name.endswith(_TOTAL):
-            raise ValueError(f"gauges: {name}: a name that ends in {_TOTAL} belongs to a counter")
-        if name.endswith(_LIMIT) and name.removesuffix(_LIMIT) not in gauges:
-            raise ValueError(f"gauges: {name}: it is the limit of {name.removesuffix(_LIMIT)}: give it too")
-    if latches and not by:
-        raise ValueError("latches: by = the column that names a latch is needed")
 
 
 def _tag(value: Any) -> str:

@@ -156,16 +156,12 @@ def _keyed(address: str) -> Iterator[tuple[str, str]]:
     if oracle := _ORACLE.match(address):
         # user/password@//host, or @//host alone
         yield "password", oracle[1]
-    elif _is_url(address):
+    elif "://" in address.partition("=")[0] or "=" not in address:
         yield "password", _user_password(address.split("://", maxsplit=1)[-1])
     else:
         yield from _settings(address)
         return
     yield from _parameters(address)
-
-
-def _is_url(address: str) -> bool:
-    return "://" in address.partition("=")[0] or "=" not in address
 
 
 def _user_password(rest: str) -> str:

@@ -23,6 +23,7 @@ _SQL = re.compile(
     re.IGNORECASE,
 )
 _MAKES_TABLES = re.compile(r"(?:create|alter|drop|copy|truncate|vacuum)\b", re.IGNORECASE)
+_USES_TABLES = re.compile(r"(?:select|insert|update|delete|merge|with|copy)\b", re.IGNORECASE)
 _PGBENCH_TABLE = re.compile(r"\bpgbench_(accounts|branches|tellers|history)\b")
 
 _OWN_DATA = 'data_file = "data.sql"          # your tables, by: pg_dump DATABASE > data.sql'
@@ -78,7 +79,7 @@ def instead_of_script(text: str, file: str) -> str:
             f'SQL that makes tables belongs into a study as workload.schema_file = "{file}", or data_file;'
             " to start from: steelyard studies index-or-not"
         )
-    tables = all(map(_PGBENCH_TABLE.search, filter(_uses_tables, commands)))
+    tables = all(map(_PGBENCH_TABLE.search, filter(_USES_TABLES.match, commands)))
     data = _PGBENCH_DATA if tables else _OWN_DATA
     text = _STUDY.format(study=study, file=json.dumps(file), data=data)
     way = f"steelyard run --pgbench {file}; or save this study as {study}.toml and change what differs:"
@@ -101,10 +102,6 @@ def scripts_study(scripts: Sequence[str], scale: int, variables: Sequence[str]) 
             raise InputError(f"-D {given}: is not NAME=VALUE", "such as -D region=3")
         study["workload"].setdefault("variables", {})[name] = _number(value)
     return _SUBJECT + tomli_w.dumps(study)
-
-
-def _uses_tables(command: str) -> bool:
-    return re.match(r"(?:select|insert|update|delete|merge|with|copy)\b", command, re.IGNORECASE) is not None
 
 
 def _number(text: str) -> int | float | str:

@@ -140,10 +140,7 @@ def differences(here: Study, there: Study, of_here: Environment, of_there: Envir
         # the levels of a recording are names alone
         if here.subject.kind != "recording" and not {one.scope, other.scope} & {*_OF_WORK}:
             yield from _unlike(f"factors.{name}", one.model_dump(), other.model_dump())
-    plans = (
-        study.plan.model_dump(exclude={*_NO_DIFFERENCE, *_LOAD_POINTS, "error_rate_limit_percent"})
-        for study in (here, there)
-    )
+    plans = (study.plan.model_dump(exclude={*_NO_DIFFERENCE, *_LOAD_POINTS}) for study in (here, there))
     yield from _unlike("plan", *plans)
 
 
@@ -169,11 +166,8 @@ def _unlike_recorded(here: Environment, there: Environment) -> Iterator[tuple[st
     for option in sorted(servers.keys() & others.keys()) if "recording" in here else ():
         one, other = servers[option].get("set", {}), others[option].get("set", {})
         for fact in sorted(one.keys() | other.keys()):
-            if one.get(fact) != other.get(fact):
-                yield (
-                    fact,
-                    f"{option}.{fact}: {_shown(one.get(fact))} here, {_shown(other.get(fact))} there",
-                )
+            for text in _unlike(option, {fact: one.get(fact)}, {fact: other.get(fact)}):
+                yield fact, text
 
 
 def unlike_plans(here: Study, there: Study) -> list[Notice]:

@@ -51,10 +51,8 @@ def disturbed(evidence: Evidence) -> Disturbed:
     runs = len(evidence.rows("from runs"))
     found: dict[int, Disturbance] = {}
     shares: dict[int, float] = {}
-    if not evidence.placement:
-        return Disturbed(found, runs, evidence.workload.WHO)
     studies = _studies(evidence)
-    for run, option, seconds, keys, per_s in evidence.rows(_RATES):
+    for run, option, seconds, keys, per_s in evidence.rows(_RATES) if evidence.placement else ():
         host = evidence.option(option).host
         cpus = cpus_by_role(host, evidence.placement["server"], evidence.placement["engine"])
         seen = dict[Any, float](zip(keys or (), per_s or (), strict=True))

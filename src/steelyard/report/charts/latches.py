@@ -6,14 +6,7 @@ from dataclasses import replace
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
-from steelyard.report.charts.marks import (
-    colour,
-    nominal,
-    plain_axis,
-    quantitative,
-    scaled,
-    shape,
-)
+from steelyard.report.charts.marks import colour, nominal, plain_axis, quantitative, scaled, shape
 from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole

@@ -138,18 +138,12 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
     """One row per option, the best by the foremost metric first; in the study's order where none was."""
     roles = judgement.headlines
     fits = {
-        role: {item.option: item for item in of_metric(judgement.estimates, metric)}
-        for role, metric in (
-            ("work", roles.work),
-            ("cpu", roles.cpu),
-            ("p50", roles.p50),
-            ("p99", roles.p99),
-        )
+        role: {item.option: item for item in of_metric(judgement.estimates, getattr(roles, role))}
+        for role in ("work", "cpu", "p50", "p99")
     }
     against = {item.option: item for item in of_metric(judgement.comparisons, roles.foremost)}
     unequal = {one.option for one in judgement.work if not one.meant}
-    work = fits["work"]
-    rank = fits["p99"] if roles.latency else work
+    rank = fits["p99" if roles.latency else "work"]
     sign = 1 if roles.foremost and roles.foremost.better == "lower" else -1
     order = sorted(judgement.options, key=lambda label: sign * rank[label].value if label in rank else 0.0)
     return tuple(
@@ -161,11 +155,8 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
             or place < _BEST_ROWS
             or place == len(order) - 1
             or label == judgement.baseline,
-            work=work.get(label),
+            **{role: found.get(label) for role, found in fits.items()},
             comparison=against.get(label),
-            cpu=fits["cpu"].get(label),
-            p50=fits["p50"].get(label),
-            p99=fits["p99"].get(label),
             other_work=label in unequal,
             footnotes=tuple(note.number for note in footnotes if note.number and label in note.about),
         )
