@@ -136,7 +136,7 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
     if dry_run:
         _show_plan(chosen, bundle)
         return
-    check_temporary_folder()
+    _check_temporary_folder()
     prepared = PreparedStudy.of(chosen.text, chosen.origin)
     _print_plan(prepared, chosen.notes)
     path = bundle or Path(f"{prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
@@ -146,7 +146,7 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
 def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
     """Prints the plan, and all that is missing; exits with BAD_INPUT if anything is."""
     problems: list[InputError] = []
-    checks = [check_temporary_folder, *([] if bundle is None else [partial(refuse_existing, bundle)])]
+    checks = [_check_temporary_folder, *([] if bundle is None else [partial(refuse_existing, bundle)])]
     for check in checks:
         try:
             check()
@@ -155,7 +155,7 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
     try:
         prepared = PreparedStudy.of(chosen.text, chosen.origin)
         _print_plan(prepared, chosen.notes)
-        unset = list(unset_variables(prepared))
+        unset = list(_unset_variables(prepared))
         problems += unset
         if not unset:
             with located(prepared.text, prepared.origin):
@@ -176,7 +176,7 @@ def _print_plan(prepared: PreparedStudy, notes: Iterable[str]) -> None:
 
 def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
     """Continues a stopped study."""
-    check_temporary_folder()
+    _check_temporary_folder()
     found = Bundle(bundle)
     if study:
         prepared = PreparedStudy.of(find_study(study)[1], study)
@@ -249,7 +249,7 @@ def _finished(path: Path) -> list[str]:
     return []
 
 
-def check_temporary_folder() -> None:
+def _check_temporary_folder() -> None:
     """Raises InputError where TMPDIR is no folder that can be written: Python would take another."""
     named = os.environ.get("TMPDIR")
     if named is None:
@@ -261,7 +261,7 @@ def check_temporary_folder() -> None:
         raise InputError(f"TMPDIR: {named}: this user cannot write there", "name another folder in TMPDIR")
 
 
-def unset_variables(prepared: PreparedStudy) -> Iterator[InputError]:
+def _unset_variables(prepared: PreparedStudy) -> Iterator[InputError]:
     """The variables of the environment that the study names and that are not set."""
     texts = {("subject.dsn", prepared.study.subject.dsn or "")}
     for option in prepared.options:
