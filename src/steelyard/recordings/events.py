@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from steelyard._core import histogram_of
+from steelyard.bundle.storage.files import one_file
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, is_cut_off, is_packed, several_runs
 
@@ -27,12 +28,12 @@ def _lines_of(path: Path, columns: Mapping[str, str], delimiter: str) -> str:
     """A table function of DuckDB that reads a text file; lines that do not fit go to its rejects."""
     names = ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items())
     packed = is_packed(path)
-    file = str(path).replace("'", "''")
+    file = one_file(path).replace("'", "''")
     quote = '"' if delimiter == "," else ""
     return (
         f"read_csv('{file}', delim = '{delimiter}', header = {bool(quote)}, auto_detect = false,"
         f" quote = '{quote}', escape = '{quote}', null_padding = {not quote}, store_rejects = true,"
-        " rejects_limit = 1000,"
+        " rejects_limit = 1000, hive_partitioning = false,"
         f" compression = '{packed}', columns = {{{names}}})"
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from steelyard.bundle.storage.files import one_file
 from steelyard.errors import InputError, nearest
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of
@@ -97,13 +98,15 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
     # a version such as 2.4.17 is no date; numbers of all notations are read here
     types = ["BIGINT", "DOUBLE", "VARCHAR"] if table.query else ["VARCHAR"]
     said = f", header = true, skip = 0, auto_type_candidates = {types}" if reader == "read_csv" else ""
-    path = str(place).replace("'", "''")
-    read = f"from {reader}('{path}'{said})"
+    path, pattern = (text.replace("'", "''") for text in (str(place), one_file(place)))
+    read = f"from {reader}('{pattern}', hive_partitioning = false{said})"
     with deadline.query(place) as connection:
         if table.query:
             # a query reads this file, no other
             connection.execute(f"create view rows as {read}")
-            connection.execute(f"set allowed_paths = ['{path}']; set enable_external_access = false")
+            connection.execute(
+                f"set allowed_paths = ['{path}', '{pattern}']; set enable_external_access = false"
+            )
             read = f"from ({table.query})"
         try:
             found = connection.sql(f"{read} limit {_ROWS_MAX + 1}")

@@ -255,8 +255,31 @@ def test_a_table_of_results_with_its_mapping(tmp_path: Path, suffix: str) -> Non
     assert ratios["p99_ns"] == pytest.approx(4.5 / 5.5)
 
 
-def tabled(folder: Path, rows: str, unit: str) -> str:
-    mapping = '[[tables]]\nfile = "r.csv"\noption = "engine"\nblock = "run"\nmetrics = [\n' + (
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("query", ["", 'query = "select * from rows"\n'])
+@pytest.mark.parametrize("name", ["r[1]", "r?", "r*", "n=7/r[1]"])
+def test_the_name_of_a_table_is_no_pattern(tmp_path: Path, suffix: str, query: str, name: str) -> None:
+    copy = "(format json)" if suffix == ".jsonl" else ""
+    tabled(tmp_path, "", "1/s", f"{name}{suffix}", query)
+    for place, n in ((f"{name}{suffix}", 100), (f"{Path(name).parent}/r1{suffix}", 900)):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        rows = f"(values ('a', 1, {n}), ('b', 1, {2 * n})) as t(engine, run, n)"
+        duckdb.sql(f"copy (from {rows}) to '{tmp_path / place}' {copy}")
+    found = imported(tmp_path, str(tmp_path / "schedule.toml")).evidence().view("points")
+    assert sorted((found["transactions"] / found["seconds"]).tolist()) == [100, 200]
+
+
+@pytest.mark.parametrize("name", ["log[1].csv", "log?.csv", "log*.csv"])
+def test_the_name_of_a_log_is_no_pattern(tmp_path: Path, name: str) -> None:
+    rows = [f"{1_547_813_737_000 + 1000 * s},120,Login,T 1-1,true\n" for s in range(6)]
+    head = "timeStamp,elapsed,label,threadName,success\n"
+    files(tmp_path, {"log1.csv": head + "".join(rows[:2]), name: head + "".join(rows)})
+    found = imported(tmp_path, str(tmp_path / name)).evidence().view("points")
+    assert found["transactions"].tolist() == [6]
+
+
+def tabled(folder: Path, rows: str, unit: str, name: str = "r.csv", query: str = "") -> str:
+    mapping = f'[[tables]]\nfile = "{name}"\n{query}option = "engine"\nblock = "run"\nmetrics = [\n' + (
         f'  {{ column = "n", metric = "throughput", unit = "{unit}" }},\n]\n'
     )
     files(folder, {"r.csv": f"engine,run,n\n{rows}", "schedule.toml": mapping})

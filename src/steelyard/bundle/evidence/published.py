@@ -1,6 +1,5 @@
 """Tables that a source published, as a bundle keeps them: `published.NAME` in SQL, and functions for text."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import duckdb
 
+from steelyard.bundle.storage.files import one_file
 from steelyard.errors import InputError
 from steelyard.quantities import significant
 from steelyard.study.workloads.published import Answered
@@ -77,7 +77,7 @@ def add_published(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Pat
     for name, place in files.items():
         table = Path(name).stem.replace("-", "_").replace('"', "")
         try:
-            connection.execute(_TABLE.format(table), {"file": re.sub(r"([\[*?])", r"[\1]", str(place))})
+            connection.execute(_TABLE.format(table), {"file": one_file(place)})
         except duckdb.Error as error:
             raise InputError(f"{place}: not a table in CSV: {str(error).splitlines()[0]}") from None
 
