@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from small import shared_memory
+from steelyard.report import drawing
 from steelyard.subjects.servers.identity import account_of_servers
 
 # set before the workers start, which share it
@@ -20,6 +22,13 @@ VARIABLE = "STEELYARD_TEST_FOLDER"
 _PREPARED = "prepared"
 # workers of pytest, and processes that Python's multiprocessing keeps until its process ends
 _OF_TESTS = (b"-u -c import sys;exec(eval", b" -c from multiprocessing.")
+
+
+def _end_drawing() -> None:
+    """Ends the process that draws for this one, which ends with it otherwise."""
+    if drawing.start.cache_info().currsize:
+        drawing.start().kill()
+        drawing.start().wait()
 
 
 class SessionFolder:
@@ -40,6 +49,10 @@ class SessionFolder:
     def left(self) -> list[str]:
         """Files, processes and shared memory that the tests did not remove."""
         files = [str(path) for path in self.place.iterdir() if path.name != _PREPARED]
+        _end_drawing()
+        deadline = time.monotonic() + 5
+        while self._processes() and time.monotonic() < deadline:
+            time.sleep(0.05)  # what ends with a worker needs a moment
         return files + self._processes() + sorted(shared_memory() - self._shared_memory)
 
     def remove(self) -> None:

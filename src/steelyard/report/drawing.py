@@ -4,6 +4,7 @@ The engine that draws is native code: it needs half a second and 60 MiB to start
 ends its process where addresses are limited. That process ends with its standard input.
 """
 
+import atexit
 import errno
 import json
 import os
@@ -25,7 +26,11 @@ def start() -> "subprocess.Popen[bytes]":
     if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _ADDRESSES_BYTES:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     command = [sys.executable, "-P", "-m", "steelyard.report.drawing"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # the last registered is the first
+    atexit.register(process.wait)
+    atexit.register(process.kill)
+    return process
 
 
 def draw(form: Literal["svg", "png", "script"], source: Any) -> bytes:
