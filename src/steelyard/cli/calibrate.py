@@ -14,7 +14,7 @@ from steelyard.cli.completion import as_json
 from steelyard.workflow.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from steelyard.host.cpus.calibration import Calibration, Estimate
+    from steelyard.host.cpus.calibration import Calibration
 
 
 @click.command()
@@ -51,7 +51,9 @@ def _print(found: Calibration) -> None:
     for cost in found.switches:
         doubt = "" if cost.verdict == "accepted" else f"  {cost.verdict}"
         size = f"{cost.size_bytes >> 10:,} KiB"
-        click.echo(f"{size:>12}  {_us(cost.switch.ns):>11}  {_interval(cost.switch)}{doubt}")
+        one = cost.switch
+        interval = f"{_us(one.low_ns)} to {_us(one.high_ns)} ({one.n})"
+        click.echo(f"{size:>12}  {_us(one.ns):>11}  {interval}{doubt}")
     if found.memory_latency is not None:
         latency = found.memory_latency
         interval = f"{latency.low_ns:.0f} to {latency.high_ns:.0f} ({latency.n})"
@@ -66,7 +68,3 @@ def _print(found: Calibration) -> None:
 
 def _us(ns: float) -> str:
     return f"{ns / 1e3:,.2f} us"
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{_us(estimate.low_ns)} to {_us(estimate.high_ns)} ({estimate.n})"

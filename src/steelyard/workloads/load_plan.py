@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from steelyard import _core
@@ -61,7 +61,12 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
             }
             for name, statement in work.statements.items()
         ],
-        "transactions": list(_streams(orders) if orders else _transactions(work)),
+        # a client executes all statements in its own order
+        "transactions": [
+            {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
+            for number, order in enumerate(orders)
+        ]
+        or list(_transactions(work)),
         **phases,
     }
 
@@ -109,12 +114,6 @@ def check_division(study: Study, option: Option, work: Work, target: Mapping[str
 def counts(sql: str, protocol: str) -> bool:
     """Whether its executions return or change a number of rows."""
     return not all(map(_UNCOUNTED.match, commands_of(sql, protocol)))
-
-
-def _streams(orders: Sequence[Sequence[str]]) -> Iterator[dict[str, Any]]:
-    """A transaction per client: all statements in the client's order."""
-    for number, order in enumerate(orders):
-        yield {"name": f"stream{number}", "weight": 1, "statements": order, "begin": False}
 
 
 def _transactions(work: Work) -> Iterator[dict[str, Any]]:

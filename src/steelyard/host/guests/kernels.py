@@ -99,18 +99,14 @@ def _add(
     if name not in files:
         raise InputError(f"the kernel {kernel.release} has no module {name}: guests need it")
     module = _content(files[name])
-    for other in _depends(module):
+    depends = _DEPENDS.search(module)
+    for other in filter(None, depends[1].decode().split(",") if depends else ()):
         _add(other, kernel, files, built_in, found)
     found[name] = module
 
 
 def _plain(name: str) -> str:
     return name.replace("-", "_")
-
-
-def _depends(module: bytes) -> Iterator[str]:
-    if found := _DEPENDS.search(module):
-        yield from filter(None, found[1].decode().split(","))
 
 
 def _content(path: Path) -> bytes:
