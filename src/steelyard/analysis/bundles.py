@@ -7,8 +7,6 @@ step in Holm's procedure: it leaves out 1 exactly where a difference is proven. 
 bundles (settings, version, machine) and which runs were disturbed is listed beside the result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,7 +95,7 @@ class _Side:
     failing: Mapping[str, float]
 
     @classmethod
-    def of(cls, named: Named) -> _Side:
+    def of(cls, named: Named) -> "_Side":
         """With what is computed once."""
         limit_percent = named[1].study.plan.error_rate_limit_percent
         rates = error_rates(run_metrics := compute_run_metrics(named[1]))
@@ -192,7 +190,6 @@ def _counted(here: _Side, there: _Side) -> Iterator[tuple[Metric, Estimate, Esti
 
 
 def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
-    """Every headline metric that both have."""
     no_gain = {*here.failing, *there.failing}
     if here.run_metrics.engine_bound or there.run_metrics.engine_bound:
         no_gain |= {THROUGHPUT.name, P99.name}

@@ -4,8 +4,6 @@ A run is written under a temporary name, with its identity, and renamed, so that
 (kill -9, a full disk) loses only the run in progress.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -57,7 +55,7 @@ class BundleWriter:
         baseline: str,
         environment: Facts,
         files: Mapping[str, Path | str] | None = None,
-    ) -> BundleWriter:
+    ) -> "BundleWriter":
         """A new bundle. Raises InputError when path exists, or cannot be created.
 
         files: those that the study names, by the name that it gives them.

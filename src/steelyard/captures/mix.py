@@ -207,7 +207,6 @@ def _weighted(column: Sequence[Any]) -> list[Any]:
 
 
 def _asked(missing: Sequence[Called]) -> Iterator[str]:
-    """A file to fill in."""
     yield "# generators of values: docs, reference of studies; then capture-load again with --values\n"
     for one in missing:
         yield f"\n# {one.calls:,} calls: {' '.join(one.sql.split())}\n[{one.name}]\n"

@@ -172,7 +172,6 @@ class Bus:
         return LoadFailed(self.failure)
 
     def _found(self) -> dict[str, str]:
-        """Addresses of the workers by host."""
         limit_s = time.monotonic() + _CONNECT_S
         while True:
             workers = self._client.scheduler_info(n_workers=-1)["workers"]

@@ -53,7 +53,6 @@ def assembled(
 
 
 def _by_format(reports: Sequence[Report]) -> list[Report]:
-    """One report per format."""
     found: dict[str, list[Report]] = {}
     for report in reports:
         found.setdefault(report.format, []).append(report)

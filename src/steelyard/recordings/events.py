@@ -85,7 +85,6 @@ def asked(source: Source, columns: Mapping[str, str], query: str) -> list[tuple[
 
 
 def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnection) -> None:
-    """Work by second, and the length."""
     states = connection.execute("select state, sum(n)::bigint from counted where of_second group by state")
     numbers = dict(states.fetchall())
     for _ in range(numbers.get(None, 0)):

@@ -4,8 +4,6 @@ Windows line ends, byte order marks and bytes that are not UTF-8 do no harm. A l
 `--- title ---` begins another section; so does a banner of sysstat.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re
@@ -137,7 +135,7 @@ class Source:
         """Number of its first line."""
         return self.inner[0][0] if self.inner else 1
 
-    def sections(self) -> list[Source]:
+    def sections(self) -> "list[Source]":
         """The parts of a file that titles divide, or banners; the file itself where there are none."""
         head = self.head().split("\n")
         banners = sum(bool(BANNER.match(line)) for line in head)

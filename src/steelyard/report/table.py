@@ -1,7 +1,5 @@
 """One table for charts, page and terminal: numbers stay numbers until a renderer makes them text."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +47,7 @@ class Cell:
             return None, None
         return low, high
 
-    def over(self, divisor: float, whole: bool = True) -> Cell:
+    def over(self, divisor: float, whole: bool = True) -> "Cell":
         """In a larger unit, which is that of an axis. whole: with its interval."""
         value, low, high = (None if x is None else x / divisor for x in (self.value, self.low, self.high))
         return Cell(value, low, high) if whole else Cell(value)
@@ -132,12 +130,12 @@ class Table:
         """The column of a field; one of its own name where it is not shown."""
         return next((column for column in self.columns if column.key == key), Column(key))
 
-    def where(self, **same: Any) -> Table:
+    def where(self, **same: Any) -> "Table":
         """The rows that have these values."""
         kept = [row for row in self.data if all(row[key] == value for key, value in same.items())]
         return replace(self, data=kept)
 
-    def each(self, *keys: str) -> dict[Any, Table]:
+    def each(self, *keys: str) -> "dict[Any, Table]":
         """A table per value of the field, or tuple of values of several, in the order of their first rows."""
         values_of = cast("Callable[[Row], Any]", itemgetter(*keys))
         parts = grouped((values_of(row), row) for row in self.data)
@@ -147,7 +145,7 @@ class Table:
         """The values of a field that are available."""
         return [row[key] for row in self.data if row[key] is not None]
 
-    def filled(self, always: int) -> Table:
+    def filled(self, always: int) -> "Table":
         """Without columns that have no value at all, but for the first ones."""
         kept = [
             column for place, column in enumerate(self.columns) if place < always or self.values(column.key)

@@ -111,10 +111,7 @@ class _Parser:
             raise self._wrong(self._next()[1])
 
     def _or(self) -> Tree:
-        return self._chain("or", self._and)
-
-    def _and(self) -> Tree:
-        return self._chain("and", self._not)
+        return self._chain("or", lambda: self._chain("and", self._not))
 
     def _chain(self, word: str, part: Callable[[], Tree]) -> Tree:
         parts = [part()]
@@ -233,7 +230,12 @@ class _Parser:
         elif name in self._functions:
             function, needed = self._functions[name]
         else:
-            hint = "remove it: there is no output to write to" if name == "debug" else f"known: {_known()}"
+            known = sorted({*_FUNCTIONS, *_SEEDED, "least", "greatest"})
+            hint = (
+                "remove it: there is no output to write to"
+                if name == "debug"
+                else f"known: {', '.join(known)}"
+            )
             raise self._place.error(f"the function {name}() is not supported", hint)
         if len(arguments) != needed:
             raise self._place.error(f"the function {name}() has {len(arguments)} arguments, not {needed}")
@@ -245,7 +247,3 @@ def variables_of(tree: Tree) -> list[str]:
     if isinstance(tree, list):
         return [name for part in tree[1:] for name in variables_of(part)]
     return [tree] if isinstance(tree, str) else []
-
-
-def _known() -> str:
-    return ", ".join(sorted({*_FUNCTIONS, *_SEEDED, "least", "greatest"}))

@@ -106,7 +106,6 @@ class _Reader:
         )
 
     def _included(self, inner: Path, name: str, place: str) -> Sequence[Path]:
-        """The files of an include line."""
         if not inner.resolve().is_relative_to(self.folder):
             raise InputError(
                 f"{place}: {name} names {inner}, outside the folder of the settings file",

@@ -1,7 +1,5 @@
 """Subjects: the systems to measure. A subject is one file with a `KIND`, and its line in SUBJECTS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -122,7 +120,7 @@ class Bench:
     study_folder: Path = Path()
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> "Kind":
         """Of the subject."""
         return kind_of(self.study)
 

@@ -1,7 +1,5 @@
 """A study ready to run: read and checked, its options and runs in order; what it needs and lacks here."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -97,7 +95,7 @@ class PreparedStudy:
         return set(study.rates_hz or self.kind.monitors) >= _NEEDED_TO_SEE and study.subject.dsn is None
 
     @classmethod
-    def of(cls, text: str, origin: str, files: StudyFiles | None = None) -> PreparedStudy:
+    def of(cls, text: str, origin: str, files: StudyFiles | None = None) -> "PreparedStudy":
         """Plans the study in a text; origin: its name in messages; files: default: those beside origin.
 
         Raises InputError.

@@ -233,7 +233,6 @@ def runs_of(
 
 
 def _benches(bench: Bench, servers: Mapping[str, int]) -> Iterator[Bench]:
-    """One per server that is up at the same time, each with a folder of its own."""
     yield bench
     for number in range(1, max(servers.values(), default=0) + 1):
         # below the first one, which lets the servers' user through

@@ -243,7 +243,6 @@ def _finish(
 
 
 def _finished(path: Path) -> list[str]:
-    """The option of each finished run; none where there is no bundle."""
     with suppress(InputError):
         return list(map(str, Bundle(path).columns("select option from runs where status = 'done'")["option"]))
     return []

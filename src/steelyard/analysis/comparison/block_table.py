@@ -147,7 +147,6 @@ def values_of(
 def _highest(
     run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None, clients: int | None
 ) -> Iterator[Estimate]:
-    """The highest value of each option's runs."""
     known = np.isfinite(run_metrics.values[metric.name])
     if point is not None:
         known &= run_metrics.point == point

@@ -6,8 +6,6 @@ get the latch (a post is not a grant). Children divide the gets evenly. Of more 
 many compete as there are CPUs; a holder that loses its CPU is a hold with a long tail: those measured.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +25,7 @@ class Holds:
     share: Floats
 
     @classmethod
-    def of(cls, ns: Sequence[float] | Floats, share: Sequence[float] | Floats) -> Holds:
+    def of(cls, ns: Sequence[float] | Floats, share: Sequence[float] | Floats) -> "Holds":
         """Raises ValueError for no holds, negative ones, or shares that are not of a whole."""
         times, parts = np.asarray(ns, dtype=np.float64), np.asarray(share, dtype=np.float64)
         if not len(times) or len(times) != len(parts):
@@ -41,7 +39,7 @@ class Holds:
         """Mean hold S."""
         return float(self.ns @ self.share)
 
-    def without(self, share: float, longer_ns: float) -> Holds:
+    def without(self, share: float, longer_ns: float) -> "Holds":
         """The same mean, but this share of the holds that exceed the median by longer_ns are as the others.
 
         Pauses that stop every CPU stop the waiting workers too: they are as good as spread over all holds.
@@ -52,7 +50,7 @@ class Holds:
         others = Holds.of(self.ns, np.where(long, self.share * (1 - share), self.share))
         return others.scaled(self.mean_ns / others.mean_ns)
 
-    def scaled(self, factor: float) -> Holds:
+    def scaled(self, factor: float) -> "Holds":
         """Every hold longer by a factor."""
         return replace(self, ns=self.ns * factor)
 

@@ -10,8 +10,6 @@ held to what they can mean. The estimates of sigma and kappa correlate at about 
 means much without the other. Intervals: see `likelihood`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -102,7 +100,7 @@ class Observed:
         throughput_per_s: Sequence[float],
         weights: Sequence[float] | None = None,
         relative: bool = True,
-    ) -> Observed:
+    ) -> "Observed":
         """Raises ValueError for lengths that differ, too few points, or what is not positive."""
         n = np.asarray(clients, dtype=np.float64)
         x = np.asarray(throughput_per_s, dtype=np.float64)

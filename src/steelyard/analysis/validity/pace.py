@@ -72,7 +72,6 @@ def pace_notices(
 
 
 def _mixed(evidence: Evidence) -> bool:
-    """Whether there are several statements."""
     query = "from latency where statement not in ('transaction', 'begin', 'commit')"
     return len(evidence.rows(f"select distinct statement from ({query})")) > 1
 

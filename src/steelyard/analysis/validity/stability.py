@@ -83,7 +83,6 @@ _DRIFTS = f"""
 
 
 def _drift_within(evidence: Evidence) -> Iterator[Notice]:
-    """Tested over runs."""
     for option, runs, changes in evidence.rows(_DRIFTS, least=_LEAST_SECONDS):
         values = np.array(changes)
         mean, n = float(values.mean()), len(values)

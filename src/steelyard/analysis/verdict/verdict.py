@@ -46,7 +46,6 @@ def verdict(findings: Findings) -> Verdict:
 
 
 def _answer(findings: Findings) -> tuple[Decision, Words]:
-    """To the study's question, where all options did the same work."""
     study = findings.evidence.study
     if findings.win_map and len(study.factors) > 1:
         return win_map(findings)

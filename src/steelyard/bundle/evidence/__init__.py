@@ -1,7 +1,5 @@
 """The input of the analysis: the facts of a study, and its measurements as views in SQL."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -28,7 +26,7 @@ class Topology:
     cpus: int | None = None
 
     @classmethod
-    def of(cls, environment: Facts) -> Topology:
+    def of(cls, environment: Facts) -> "Topology":
         """Cores and CPUs that the server may use: those it is pinned to, else all usable ones."""
         if simulated := environment.get("server", {}).get("simulated_cpus"):
             return cls(simulated, simulated)

@@ -17,8 +17,6 @@ _HOW: dict[str, How] = {"text": "text", "parsed-text": "parsed", "values": "valu
 
 @dataclass(frozen=True)
 class _OwnFormat:
-    """Captures of one dialect."""
-
     DIALECT: Dialect
     NAME: str = "steelyard capture"
     NOTE: str = ""

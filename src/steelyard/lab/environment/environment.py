@@ -60,7 +60,6 @@ def _output(*command: str) -> str | None:
 
 
 def _cpu_facts() -> Facts:
-    """Model, cores, frequency, caches, topology."""
     info = read_text(PROC / "cpuinfo")
     cpus = sorted((_SYS / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
     topology = [_place(cpu) for cpu in cpus if (cpu / "topology").is_dir()]

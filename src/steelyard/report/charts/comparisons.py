@@ -31,7 +31,6 @@ _OPTIONS_MAX = 6
 
 
 def _compared(item: Comparison) -> Row:
-    """A comparison as fields of a row."""
     return {
         "ratio": ratio_of(item),
         "mark": MARKS[item.standing],

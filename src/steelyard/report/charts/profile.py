@@ -3,8 +3,6 @@
 Gregg, The Flame Graph (2016), and Differential Flame Graphs (2014): width is time, colour the change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -130,7 +128,7 @@ class _Node:
     kind: str
     value: float = 0.0
     before: float = 0.0
-    below: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
+    below: "dict[str, _Node]" = field(default_factory=dict[str, "_Node"])
 
 
 _Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU per transaction

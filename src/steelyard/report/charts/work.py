@@ -141,7 +141,6 @@ def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
 
 
 def _client_bars(table: Table, y: Spec, palette: Palette, noun: str) -> Spec:
-    """A bar per client, and their mean."""
     rows, tip = told(table, "client", "transactions:,.4~r" if y["title"] else "transactions:,.0f")
     got = [row["transactions"] for row in rows]
     x: Spec = {

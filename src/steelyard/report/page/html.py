@@ -161,7 +161,6 @@ def _ends(counts: list[int]) -> list[str]:
 
 
 def _chip(judgement: Judgement) -> str:
-    """The outcome in a few words."""
     outcome, found = judgement.verdict.outcome, judgement.comparisons
     if outcome == "inconclusive" and found and all(one.standing == "not tested" for one in found):
         return "? measured once"

@@ -1,7 +1,5 @@
 """A judgement made ready to show, once: terminal, page, Markdown, JSON and images all take this noun."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +48,7 @@ class Presented:
         }
 
     @cached_property
-    def palette(self) -> Palette:
+    def palette(self) -> "Palette":
         """Colours of the options."""
         return _palette_of(self.judgement, self.about)
 

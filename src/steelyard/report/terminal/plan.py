@@ -125,7 +125,6 @@ def _length(study: Study, options: int, expected: Expected) -> str:
 
 
 def _phases(study: Study) -> str:
-    """The length of warm-up and measure at each load point."""
     plan, workload = study.plan, study.workload
     if load_s(study) is None:
         return "each run to its end"

@@ -142,7 +142,6 @@ def walk(one: Steps, more: dict[str, str]) -> Steps:
 
 
 def _ceiling(of: str, low: int, high: int) -> str:
-    """The next whole number, within bounds."""
     return f"least({high}, greatest({low}, int({of} + 0.5)))"
 
 

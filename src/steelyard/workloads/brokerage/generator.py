@@ -46,8 +46,6 @@ def lines(table: str, scale: Scale) -> Lines:
 
 
 class _Tables:
-    """Lines of each table by its name, without a header."""
-
     def __init__(self, scale: Scale) -> None:
         self._scale = scale
 

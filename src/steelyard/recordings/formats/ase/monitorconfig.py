@@ -15,7 +15,6 @@ sniff = has(r"(?i)\bnum_free\s+num_active\s+pct_act\b")
 
 
 def _time(now: Now, found: Found) -> None:
-    """The time above a table."""
     now.numbers["at_s"] = now.report.at(moment_in(found[1] or "", "%b %d %Y %I:%M%p"))
 
 

@@ -53,7 +53,6 @@ def _job(source: Source, file: sqlite3.Connection, number: int, jobid: Any, *kin
 
 
 def _lines(file: sqlite3.Connection, jobid: Any) -> Iterator[str]:
-    """The tables of a job as HammerDB prints them."""
     output = "select vu, output from JOBOUTPUT where jobid is ? order by rowid"
     for user, text in file.execute(output, [jobid]):
         yield f"Vuser {user}:{text}"
