@@ -131,14 +131,9 @@ def says_nothing(low: float, high: float) -> bool:
     return not high < _NO_INTERVAL * low
 
 
-def no_interval(low: float, high: float) -> bool:
-    """Whether the ends of a ratio's interval do not even say whether it is above 1."""
-    return says_nothing(low, high) and low <= 1 <= high
-
-
 def ratio(value: float, low: float, high: float) -> str:
     """`1.42 [1.38 to 1.46]`; `1.42 [no interval]` where the ends do not even say whether it is above 1."""
-    if no_interval(low, high):
+    if says_nothing(low, high) and low <= 1 <= high:
         low, high = 0.0, math.inf
     middle, bottom, top = together([value, low, high])
     return f"{middle} [{span(bottom, top)}]"

@@ -90,10 +90,6 @@ class Bundle:
         value = known.get(name)
         return None if value is None else str(value)
 
-    def _fixed(self, option: str) -> dict[str, str]:
-        values = {name: self.setting(option, name) for name in FIXED}
-        return {name: value for name, value in values.items() if value is not None}
-
     @property
     def _servers(self) -> dict[str, Any]:
         return self.environment.get("servers", {})
@@ -161,7 +157,10 @@ class Bundle:
             calibration=self.environment.get("calibration", {}),
             storage=machine.get("storage", {}),
             versions={label: str(server["version"]) for label, server in self._servers.items()},
-            fixed={label: self._fixed(label) for label in self._servers},
+            fixed={
+                label: {name: one for name in FIXED if (one := self.setting(label, name)) is not None}
+                for label in self._servers
+            },
             schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
             data=identity_of_data(self.head, toml_of(self.study_text, str(self.path / "study.toml"))),
             instruction_time=counts_instructions(self.environment),

@@ -33,13 +33,11 @@ def measured_study(path: Path, option: str | None) -> str:
     )
     study = catalogue()[_STUDY].read_text(encoding="utf-8")
     if not isinstance(bundle.study.workload, BrokerageWorkload):
-        study = _head(bundle.study.name) + study[study.index("[subject]") :]
+        name = bundle.study.name
+        question = f"Which dispatch table serves the server's threads of {name} better beside batch hogs?"
+        head = f'name = "dispatch-{name}"\nquestion = "{question}"\n\n'
+        study = head + study[study.index("[subject]") :]
     return _GROUP.sub(lambda _: text, study, count=1)
-
-
-def _head(name: str) -> str:
-    question = f"Which dispatch table serves the server's threads of {name} better beside batch hogs?"
-    return f'name = "dispatch-{name}"\nquestion = "{question}"\n\n'
 
 
 def _times(mean_us: float, variation: float) -> str:

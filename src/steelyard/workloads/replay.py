@@ -95,14 +95,10 @@ def sessions(path: Path) -> Iterator[list[Event]]:
         for _, offset, length in header.sessions:
             file.seek(body + offset)
             try:
-                yield [_event(line) for line in file.read(length).splitlines()]
+                events = map(json.loads, file.read(length).splitlines())
+                yield [(int(at_us), int(number), list(values)) for at_us, number, values in events]
             except (ValueError, TypeError, RecursionError):
                 raise InputError(f"{path}: the session at byte {body + offset} is damaged") from None
-
-
-def _event(line: bytes) -> Event:
-    at_us, number, values = json.loads(line)
-    return int(at_us), int(number), list(values)
 
 
 def replay(workload: ReplayWorkload) -> Work:

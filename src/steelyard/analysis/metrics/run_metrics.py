@@ -171,7 +171,10 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         queries=tuple(queries),
         costs=tuple(dict.fromkeys(source.metric.name for source in declared)),
     )
-    return _no_winner(metrics) if _engine_bound(evidence.study, metrics) else metrics
+    if not _engine_bound(evidence.study, metrics):
+        return metrics
+    judged = (replace(m, better="neither") if m.name == THROUGHPUT.name else m for m in metrics.metrics)
+    return replace(metrics, metrics=tuple(judged), engine_bound=True)
 
 
 class _Columns:
@@ -197,11 +200,6 @@ def _engine_bound(study: Study, found: RunMetrics) -> bool:
     at_limit = found.values[ENGINE_AT_LIMIT]
     by_work = foremost(study, found).name == THROUGHPUT.name and study.subject.kind != "null"
     return by_work and any(at_limit[found.option == one].mean() > 0.5 for one in np.unique(found.option))
-
-
-def _no_winner(found: RunMetrics) -> RunMetrics:
-    metrics = (replace(m, better="neither") if m.name == THROUGHPUT.name else m for m in found.metrics)
-    return replace(found, metrics=tuple(metrics), engine_bound=True)
 
 
 def _declared(evidence: Evidence) -> list[Source]:

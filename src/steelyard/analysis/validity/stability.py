@@ -48,19 +48,15 @@ def merged(
 def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Drift within runs and over the study, outlier runs, errors."""
     steady = evidence.workload.steady
+    failed = run_metrics.where(FAILED, run_metrics.values[FAILED] > 0)
+    text = "transactions failed: throughput, costs and latencies are of those that succeeded"
     return [
-        *_errors(run_metrics),
+        *merged("errors", failed, text),
         *(_drift_within(evidence) if steady else ()),
         *(_warm_up(evidence, run_metrics) if steady else ()),
         *_drift_over(evidence, run_metrics),
         *_outliers(evidence, run_metrics),
     ]
-
-
-def _errors(run_metrics: RunMetrics) -> list[Notice]:
-    found = run_metrics.where(FAILED, run_metrics.values[FAILED] > 0)
-    text = "transactions failed: throughput, costs and latencies are of those that succeeded"
-    return merged("errors", found, text)
 
 
 # the last second of a phase of 7.5 s holds half a second of work: that is no drift

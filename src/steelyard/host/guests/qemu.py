@@ -158,11 +158,6 @@ def trial(guest: Guest, console: Path) -> Mapping[str, str]:
     return facts
 
 
-def kvm_offered() -> bool:
-    """Whether /dev/kvm can be opened; only a trial boot shows that it works."""
-    return os.access("/dev/kvm", os.R_OK | os.W_OK)
-
-
 def _last(console: Path) -> str:
     output = [line for line in lines(console) if line.strip()][-_LAST_LINES:]
     return "end of its console: " + " | ".join(output) if output else "its console is empty"

@@ -108,8 +108,11 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
     name = found.short[1]
     panels: list[Panel] = []
     tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
+    # the names that the options of this bundle have in all pictures
+    places = presented.about.option_levels.items()
+    labels = {levels["option"]: label for label, levels in places if levels["bundle"] == name}
     for metric, table in tables:
-        rows = [{**row, "option": label_of(presented, name, row["option"])} for row in table.data]
+        rows = [{**row, "option": labels.get(row["option"], row["option"])} for row in table.data]
         x = quantitative(
             "clients",
             found.points_are,
@@ -139,9 +142,3 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
         layout="grid",
         key="line",
     )
-
-
-def label_of(presented: Presented, bundle: str, option: str) -> str:
-    """The name that an option of a bundle has in all pictures."""
-    at = {"bundle": bundle, "option": option}
-    return next((label for label, levels in presented.about.option_levels.items() if levels == at), option)

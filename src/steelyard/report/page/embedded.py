@@ -2,27 +2,23 @@
 without.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
-import json
 import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts.figure import DASHES, Figure, config, svg
 from steelyard.report.drawing import draw
 from steelyard.report.presented import Palette
 from steelyard.user_cache import cache_folder, closed
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 
 def key_of(palette: Palette) -> list[tuple[str, str, str]]:
@@ -42,8 +38,6 @@ def stills(figures: Sequence[Figure]) -> dict[str, str]:
 
 def specifications(figures: Sequence[Figure]) -> Markup:
     """The specifications as JSON that cannot end its script element: no <, > or & in it."""
-    from markupsafe import Markup
-
     every = [panel for figure in figures for panel in figure.panels]
     themes = {"light": config(), "dark": config(dark=True)}
     for theme in themes.values():
@@ -53,16 +47,11 @@ def specifications(figures: Sequence[Figure]) -> Markup:
         "specs": {panel.name: panel.spec for panel in every},
         "narrow": {panel.name: panel.narrow for panel in every if panel.narrow},
     }
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)
+    return htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":"))
 
 
 def vega_script() -> Markup:
     """Safe within a <script>. Kept between pages, as to put it together takes a third of a page's time."""
-    from markupsafe import Markup
-
     # without a home, or with a folder that others write to, nothing is kept
     with suppress(OSError, RuntimeError, ValueError):
         return Markup(_kept(_place()))

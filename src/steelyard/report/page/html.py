@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
+import jinja2
+from markupsafe import Markup, escape
+
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.charts import figures
@@ -131,10 +134,8 @@ def _split(rows: list[Option]) -> tuple[list[Option], list[Option]]:
     return shown, [option for option in rows if option not in shown]
 
 
-def _environment() -> Any:
+def _environment() -> jinja2.Environment:
     """Templates of this folder; text is escaped."""
-    import jinja2
-
     return jinja2.Environment(
         loader=jinja2.PackageLoader("steelyard.report.page", "."),
         autoescape=True,
@@ -169,8 +170,6 @@ def _chip(judgement: Judgement) -> str:
 
 def speaker(labels: Iterable[str]) -> Any:
     """A filter: text escaped, option labels in it set as code, whole words with their hyphens."""
-    from markupsafe import Markup, escape
-
     longest_first = sorted(labels, key=len, reverse=True)
     pattern = re.compile(
         "|".join(rf"(?<![\w-]){re.escape(label)}(?![\w-])" for label in longest_first) or r"(?!)"

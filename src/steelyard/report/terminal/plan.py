@@ -10,7 +10,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import FEWEST_BLOCKS
 from steelyard.printable import printable
 from steelyard.study.plan import load_s
-from steelyard.study.study import Option, Plan, Study
+from steelyard.study.study import Option, Study
 
 _LABELS_MAX = 8
 _UNKNOWN = "the time is estimated after the first run"
@@ -80,10 +80,12 @@ def _lines(study: Study, options: Sequence[Option], expected: Expected) -> Itera
     yield "options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}"
     if len(labels) > 1:
         yield "order", _order(study, expected)
+    too_few = len(labels) > 1 and plan.blocks < FEWEST_BLOCKS
+    few = f" (a verdict needs {FEWEST_BLOCKS})" if too_few else ""
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     yield (
         "plan",
-        f"{fmt.count(plan.blocks, 'block')}{_few(plan, labels)} x {fmt.count(len(labels), 'option')},"
+        f"{fmt.count(plan.blocks, 'block')}{few} x {fmt.count(len(labels), 'option')},"
         f" {', '.join(map(str, plan.clients))} {who}, {_phases(study)}:"
         f" {_length(study, len(labels), expected)}",
     )
@@ -96,11 +98,6 @@ def print_lines(lines: Iterable[tuple[str, str]], console: Console) -> None:
     """Lines of the plan: a name and a text each."""
     for name, text in lines:
         console.print(Text(f"{name:<9}", "dim") + Text(printable(text)), soft_wrap=True)
-
-
-def _few(plan: Plan, labels: Sequence[str]) -> str:
-    few = len(labels) > 1 and plan.blocks < FEWEST_BLOCKS
-    return f" (a verdict needs {FEWEST_BLOCKS})" if few else ""
 
 
 def _order(study: Study, expected: Expected) -> str:

@@ -1,7 +1,6 @@
 """Steps that draw what a transaction is about: the customer, an account, a security, past trades."""
 
-from steelyard.study.expressions import Tree
-from steelyard.workloads import Step, Steps, execute, nurand, pick, put, tree, when
+from steelyard.workloads import Step, Steps, execute, nurand, put, tree, when
 from steelyard.workloads.brokerage.scale import (
     ACCOUNT_STEP,
     ACCOUNTS,
@@ -23,8 +22,6 @@ from steelyard.workloads.brokerage.scale import (
 
 # NURand over numbers of past trades, of the kits' shape: half of the draws near others
 _TRADES_A = 65_535
-_EXPONENT_MS = 1_000  # mean delay of the market
-_DELAY_MS_MAX = 5_000
 
 
 def customer(scale: Scale) -> Steps:
@@ -69,24 +66,6 @@ def tax_number(customer_number: str) -> Step:
     return name("tax_number", "T", customer_number, 9)
 
 
-def person(customer_number: str) -> Steps:
-    """`last_name`, `first_name` and `tax_number` of a customer."""
-    return [
-        name("last_name", "Last", customer_number, 9),
-        name("first_name", "First", customer_number, 9),
-        tax_number(customer_number),
-    ]
-
-
-def company_of_security(scale: Scale) -> Steps:
-    """`company_name` and `issue` of the security `s`."""
-    preferred = f"case when :s > {scale.companies} then 2 else 1 end"
-    return [
-        name("company_name", "Company ", f"(:s - 1) % {scale.companies} + 1", 6),
-        pick("issue", ["COMMON", "PREF_A"], preferred),
-    ]
-
-
 def past_trade(value: str, scale: Scale, **distinct: str) -> Step:
     """The number of a trade as loaded, some much more often than others."""
     a = min(_TRADES_A, scale.trades)
@@ -102,11 +81,6 @@ def price_cents() -> str:
 def wave_place() -> str:
     """Where the security `s` is in its wave, ms."""
     return f"(elapsed_ms() + {PHASE_STEP} * :s) % {WAVE_MS}"
-
-
-def market_delay_ms() -> Tree:
-    """How long the market takes for an order: exponential of mean 1 s, at most 5 s."""
-    return tree(f"least({_DELAY_MS_MAX}, -{_EXPONENT_MS} * ln(0.000001 * random(1, 1000000)))")
 
 
 def brokers(scale: Scale) -> Steps:

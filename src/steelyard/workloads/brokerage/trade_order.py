@@ -83,8 +83,9 @@ _ROLLBACK: Step = {"do": "rollback"}
 
 
 def to_market() -> Step:
-    """The trade `t` of the security `s` goes to the market."""
-    return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": draws.market_delay_ms()}
+    """The trade `t` of the security `s` goes to the market: it answers after 1 s in the mean, at most 5 s."""
+    delay_ms = draws.tree("least(5000, -1000 * ln(0.000001 * random(1, 1000000)))")
+    return {"do": "send", "queue": MARKET_QUEUE, "values": ["t", "s"], "after_ms": delay_ms}
 
 
 def tax_steps() -> Steps:
@@ -120,7 +121,8 @@ def _order(scale: Scale) -> Steps:
     return [
         *draws.account(scale),
         *draws.security_of_account(scale),
-        *draws.company_of_security(scale),
+        draws.name("company_name", "Company ", f"(:s - 1) % {scale.companies} + 1", 6),
+        pick("issue", ["COMMON", "PREF_A"], f"case when :s > {scale.companies} then 2 else 1 end"),
         put("by_symbol", percent(60)),
         *_executor(scale),
         put("kind", "random(1, 100)"),
@@ -144,7 +146,9 @@ def _executor(scale: Scale) -> Steps:
         put("others", f"case when {drawn} >= 98 then 2 when {drawn} >= 60 then 1 else 0 end"),
         put("owner", f":others = 0 or {percent(75)}"),
         put("executor", f"case when :owner then :c else {other} end"),
-        *draws.person(":executor"),
+        draws.name("last_name", "Last", ":executor", 9),
+        draws.name("first_name", "First", ":executor", 9),
+        draws.tax_number(":executor"),
     ]
 
 
