@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from steelyard._core import histogram_of
-from steelyard.bundle.storage.files import one_file
+from steelyard.bundle.evidence.published import one_file
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, is_cut_off, is_packed, several_runs
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from steelyard.bundle.storage.files import one_file
+from steelyard.bundle.evidence.published import one_file
 from steelyard.errors import InputError, nearest
 from steelyard.recordings.cells import LARGEST, number
 from steelyard.recordings.filing import code_of

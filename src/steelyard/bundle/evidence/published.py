@@ -1,5 +1,6 @@
 """Tables that a source published, as a bundle keeps them: `published.NAME` in SQL, and functions for text."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,6 @@ from typing import Any
 
 import duckdb
 
-from steelyard.bundle.storage.files import one_file
 from steelyard.errors import InputError
 from steelyard.quantities import significant
 from steelyard.study.workloads.published import Answered
@@ -67,6 +67,11 @@ class Published:
         if row is None or row[0] is None:
             return (), "the tables have no such figure"
         return row, ""
+
+
+def one_file(place: Path) -> str:
+    """The path for DuckDB, which reads `[`, `*` and `?` in it as a pattern of several files."""
+    return re.sub(r"([\[*?])", r"[\1]", str(place))
 
 
 def add_published(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) -> None:

@@ -74,11 +74,6 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def one_file(place: Path) -> str:
-    """The path for DuckDB, which reads `[`, `*` and `?` in it as a pattern of several files."""
-    return re.sub(r"([\[*?])", r"[\1]", str(place))
-
-
 class Place:
     """A folder. Raises InputError when it cannot be read.
 
