@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from processes import end_drawing
+
 from small import SMALL as SMALL
 from small import small_study as small_study
 from steelyard.cli import main
@@ -94,6 +96,8 @@ def _as_command(folder: Path, words: list[str], environment: dict[str, str], out
     except BaseException:
         traceback.print_exc()
     finally:
+        # a copy of a process does not do what is done at its exit
+        end_drawing()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()

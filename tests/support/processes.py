@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from steelyard.report import drawing
+
 NOBODY = 65534
 
 
@@ -78,3 +80,10 @@ def as_user(number: int, work: Callable[[], Any]) -> Any:
         told = pipe.read()
     os.waitpid(child, 0)
     return pickle.loads(told)
+
+
+def end_drawing() -> None:
+    """Ends the process that draws for this one, which ends with it otherwise."""
+    if drawing.start.cache_info().currsize:
+        drawing.start().kill()
+        drawing.start().wait()

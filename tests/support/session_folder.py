@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
+from processes import end_drawing
+
 from small import shared_memory
-from steelyard.report import drawing
 from steelyard.subjects.servers.identity import account_of_servers
 
 # set before the workers start, which share it
@@ -22,13 +23,6 @@ VARIABLE = "STEELYARD_TEST_FOLDER"
 _PREPARED = "prepared"
 # workers of pytest, and processes that Python's multiprocessing keeps until its process ends
 _OF_TESTS = (b"-u -c import sys;exec(eval", b" -c from multiprocessing.")
-
-
-def _end_drawing() -> None:
-    """Ends the process that draws for this one, which ends with it otherwise."""
-    if drawing.start.cache_info().currsize:
-        drawing.start().kill()
-        drawing.start().wait()
 
 
 class SessionFolder:
@@ -49,7 +43,7 @@ class SessionFolder:
     def left(self) -> list[str]:
         """Files, processes and shared memory that the tests did not remove."""
         files = [str(path) for path in self.place.iterdir() if path.name != _PREPARED]
-        _end_drawing()
+        end_drawing()
         deadline = time.monotonic() + 5
         while self._processes() and time.monotonic() < deadline:
             time.sleep(0.05)  # what ends with a worker needs a moment
