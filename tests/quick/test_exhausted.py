@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -14,7 +15,6 @@ from steelyard.cli import commands
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), "a folder that exists"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/x"), "free space there"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/data/x"), "ulimit -n"),
         (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "ulimit -v"),
@@ -35,6 +35,19 @@ def test_what_is_used_up_has_a_remedy(
     said, _, hint = capsys.readouterr().err.partition("hint: ")
     assert ended.value.code == 2 and remedy in hint
     assert getattr(error, "filename", None) is None or "/data/x" in said
+
+
+def test_a_folder_that_was_deleted_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    monkeypatch.setattr("sys.argv", ["steelyard", "doctor"])
+    with pytest.raises(SystemExit) as ended:
+        commands.run()
+    assert ended.value.code == 2 and "a folder that exists" in capsys.readouterr().err
 
 
 def test_another_failure_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ class SessionFolder:
         files = [str(path) for path in self.place.iterdir() if path.name != _PREPARED]
         end_drawing()
         deadline = time.monotonic() + 5
-        while self._processes() and time.monotonic() < deadline:
-            time.sleep(0.05)  # what ends with a worker needs a moment
+        while any("report.drawing" in one for one in self._processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)  # what draws for a worker ends a moment after it
         return files + self._processes() + sorted(shared_memory() - self._shared_memory)
 
     def remove(self) -> None:

@@ -22,7 +22,7 @@ from steelyard.bundle.evidence import (
 from steelyard.bundle.evidence.published import Published, add_published
 from steelyard.bundle.evidence.queries import add_views
 from steelyard.bundle.storage.files import Place, readable
-from steelyard.bundle.storage.head import read_head
+from steelyard.bundle.storage.head import read_environment, read_facts, read_study
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
 from steelyard.bundle.storage.study_files import identity_of_data, kept_files
 from steelyard.bundle.storage.views import connect
@@ -43,7 +43,8 @@ class Bundle:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.head, self.environment, self.study_text = read_head(path)
+        self.head, self.environment = read_facts(path), read_environment(path)
+        self.study_text = read_study(path, self.head)
 
     @property
     def files(self) -> StudyFiles:

@@ -50,18 +50,14 @@ def normalised(sql: str, dialect: Dialect) -> str:
             if pieces and pieces[-1] != " ":
                 pieces.append(" ")
         elif token.kind in ("text", "number", "parameter"):
-            if _signed(pieces):
+            # a sign is of the number that follows it
+            if pieces[-1:] in (["-"], ["+"]) and _BEFORE_A_SIGN.search("".join(pieces[-3:-1])):
                 pieces.pop()
             pieces.append("?")
         else:
             pieces.append(token.text.lower() if token.kind == "word" else token.text)
     text = "".join(pieces).strip().rstrip(";").rstrip()
     return _ROWS.sub(r"\1", _LIST.sub("(?)", text))
-
-
-def _signed(pieces: list[str]) -> bool:
-    """Whether the last piece is the sign of a number that follows."""
-    return bool(pieces) and pieces[-1] in "-+" and _BEFORE_A_SIGN.search("".join(pieces[-3:-1])) is not None
 
 
 _RELEASES = ("deallocate", "discard")

@@ -149,9 +149,11 @@ def run() -> None:
         if isinstance(error, OSError):
             # what was written has a name, or is one of these
             place = error.filename or f"standard output, or a file in {tempfile.gettempdir()}"
-            # the system names the file of every other call
-            gone = isinstance(error, FileNotFoundError) and error.filename is None
-            text = GONE if gone else f"{place}: {error.strerror}"
+            text = f"{place}: {error.strerror}"
+            try:
+                Path.cwd()
+            except FileNotFoundError:
+                text = GONE
         if not any(words in text for words in EXHAUSTED):
             raise
         complain(text)

@@ -140,8 +140,8 @@ class Laboratory:
 
     def begun(self, slot: Slot, start: Callable[[Option], Load]) -> Load:
         """The load of an option on the machine as it wants it, its facts without secrets."""
-        self.host.change(slot.option)
         self.progress.run_started(slot.option.label, slot.block, slot.slot)
+        self.host.change(slot.option)
         load = start(slot.option)
         load = replace(load, facts=redact(load.facts, self.study))
         self.admit(slot.option.label, load.facts)

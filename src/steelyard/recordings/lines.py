@@ -82,12 +82,16 @@ class Now:
         self.texts.close(self.source, report)
 
 
+class NotMine(ValueError):
+    """A rule's pattern matches a line that is of another rule."""
+
+
 _Act = Callable[[Now, Found], object]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of line. act: takes it; a ValueError: it is not of this kind.
+    """One kind of line. act: takes it; NotMine: it is not of this kind; a ValueError: it is damaged.
 
     once: what such a line gives, which a run has once: the next such line is of another run.
     """
@@ -256,9 +260,12 @@ class Lines:
             # a number beyond 2^53, or with two points
             try:
                 one.act(found[-1], match)
-            except (ValueError, LookupError):
+            except NotMine:
                 continue
-            found[-1].seen |= {one.once.format(**match.groupdict())} - {""}
+            except (ValueError, LookupError):
+                source.skip(line, text)
+            else:
+                found[-1].seen |= {one.once.format(**match.groupdict())} - {""}
             return True
         return False
 

@@ -123,7 +123,7 @@ class Source:
 
     def skip(self, number: int, text: str, in_part: bool = False) -> None:
         """Reports a line that is not understood, or of which a cell is not; not blank lines and rulers."""
-        if text.strip(" \t-=~*_|+.#\f"):
+        if in_part or text.strip(" \t-=~*_|+.#\f"):
             self.skipped.add(number, text, in_part)
 
     def place(self, number: int = 0) -> str:

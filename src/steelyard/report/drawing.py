@@ -9,15 +9,16 @@ import errno
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
+from threading import Lock
 from typing import Any, Literal
 
 # the engine reserves its addresses at once
 _ADDRESSES_BYTES = 1 << 38
+_ONE_AT_A_TIME = Lock()
 
 
 @cache
@@ -26,7 +27,8 @@ def start() -> "subprocess.Popen[bytes]":
     if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _ADDRESSES_BYTES:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     command = [sys.executable, "-P", "-m", "steelyard.report.drawing"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # a terminal interrupts the parent alone, which then ends it
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     # the last registered is the first
     atexit.register(process.wait)
     atexit.register(process.kill)
@@ -40,20 +42,20 @@ def draw(form: Literal["svg", "png", "script"], source: Any) -> bytes:
     """
     process = start()
     assert process.stdin and process.stdout
-    with suppress(BrokenPipeError):
-        process.stdin.write(json.dumps([form, source]).encode() + b"\n")
-        process.stdin.flush()
-    length = process.stdout.readline()
-    if not length:
+    with _ONE_AT_A_TIME:
+        with suppress(BrokenPipeError):
+            process.stdin.write(json.dumps([form, source]).encode() + b"\n")
+            process.stdin.flush()
+        length = process.stdout.readline()
+        made = process.stdout.read(int(length or b"0"))
+    if not length or len(made) < int(length):
         raise OSError(errno.ECHILD, f"the process that draws ended with exit code {process.wait()}")
-    return process.stdout.read(int(length))
+    return made
 
 
 def _serve() -> None:
     import vl_convert as vlc
 
-    # a terminal interrupts the parent too, which then closes the pipe
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     vlc.vegalite_to_svg({"mark": "point"})
     with suppress(BrokenPipeError):
         for line in sys.stdin.buffer:

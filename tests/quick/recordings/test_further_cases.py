@@ -86,6 +86,28 @@ def test_statements_of_pgbench_9_are_divided_by_tabs() -> None:
     assert work(report)[0] == 30_025 and report.seconds == pytest.approx(30_025 / 3002.013184)
 
 
+@pytest.mark.parametrize(
+    ("kind", "line", "damaged"),
+    [
+        ("drivers/pgbench", "tps = 500.000000 (without", "tps = 12.5.3 (without"),
+        ("kernel/perf_report", "# Samples: 200 ", "# Samples: 1.2.3 "),
+        ("drivers/hammerdb", "achieved 128176 NOPM", "achieved 1.2.3 NOPM"),
+        ("ase/sysmon", "Average          50.0 %", "Average          1.2.3 %"),
+    ],
+)
+def test_a_damaged_line_of_a_rule_is_no_line_of_another(
+    tmp_path: Path, kind: str, line: str, damaged: str
+) -> None:
+    text = next(text for text, name in LAYOUTS.items() if name == kind and line in text)
+    (tmp_path / "report.txt").write_text(text.replace(line, damaged, 1))
+    source = Source(tmp_path / "report.txt")
+    try:
+        reports_in(source)
+    except InputError as error:
+        assert damaged.split()[-2] in str(error)
+    assert any(damaged.strip("# ") in one for _, one in source.skipped.lines), source.skipped.lines
+
+
 def test_an_aborted_client_of_pgbench_is_said() -> None:
     report = one("pgbench-aborted.txt", not_understood=1)
     assert ("source-warns", "pgbench: clients were aborted, the results are incomplete") in report.notices

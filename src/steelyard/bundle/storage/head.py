@@ -5,7 +5,7 @@ far as the code needs it.
 import hashlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
@@ -18,20 +18,6 @@ _WHICH = "give the folder that `steelyard run` printed"
 _LOST = "take this file from a copy of the bundle: the results cannot be read without it"
 _Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Hashable = str | int
-
-
-class Head(NamedTuple):
-    """facts: bundle.json. study_text: study.toml."""
-
-    facts: Json
-    environment: Json
-    study_text: str
-
-
-def read_head(path: Path) -> Head:
-    """All files beside the runs. Raises InputError that names a damaged one."""
-    facts = read_facts(path)
-    return Head(facts, read_environment(path), _study_text(path, facts))
 
 
 def read_facts(path: Path) -> Json:
@@ -78,7 +64,8 @@ def study_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _study_text(path: Path, facts: Json) -> str:
+def read_study(path: Path, facts: Json) -> str:
+    """The text of study.toml. Raises InputError when it is missing or edited."""
     place = path / "study.toml"
     content = read_bytes(place, _LOST)
     if study_sha256(content) != facts["study_sha256"]:

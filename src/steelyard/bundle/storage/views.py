@@ -1,8 +1,6 @@
 """The tables of a bundle in DuckDB: a view each, over the files of the readable runs."""
 
 import weakref
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
@@ -56,15 +54,10 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     for setting in ("enable_progress_bar = false", "threads = 1", "async_threads = 0"):
         with suppress(duckdb.CatalogException):  # of a later version of DuckDB
             connection.execute(f"set {setting}")
-
-    def load(table: Table) -> None:
+    for table in TABLES:
         # loaded once, since a view opens the file of every run at each query; samples are too large for this
         kind = "view" if table.name == "samples" else "table"
-        source = _source(table, place.path, inventory)
-        connection.cursor().execute(f"create {kind} {table.name} as {source}")
-
-    with ThreadPoolExecutor() as pool:
-        deque(pool.map(load, TABLES), 0)
+        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:

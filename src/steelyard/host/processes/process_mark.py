@@ -271,6 +271,8 @@ def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> list[int]:
     found: list[int] = []
     for pid in pids:
         with suppress(OSError, IndexError, ValueError):
-            if _GUARD in (proc / str(pid) / "cmdline").read_bytes().split(b"\0")[2:4]:
+            words = (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
+            # with or without -P
+            if [b"-m", _GUARD] in (words[1:3], words[2:4]):
                 found.append(int(_stat(pid, proc)[1]))
     return found

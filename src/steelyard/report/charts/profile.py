@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard import quantities as fmt
-from steelyard.analysis.judgement.latches import ProfileRow
 from steelyard.bundle.series.read import Series
 from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
 from steelyard.report.charts.marks import FROM, SCALE, TO, layer, nominal, quantitative, view, zoomable
 from steelyard.report.charts.waits import beside, keyed, longest, time_us
 from steelyard.report.presented import Presented
-from steelyard.report.table import Column, Row, Table, difference, percent, plain_table, whole
+from steelyard.report.table import Column, Table, difference, percent, plain_table, whole
 
 _FUNCTIONS_MAX = 16
 _OPTIONS_MAX = 12
@@ -42,7 +41,11 @@ def profile(presented: Presented) -> Figure | None:
     judgement, work = presented.judgement, presented.cost_of
     if not judgement.profile:
         return None
-    by_option = Table((), list(map(_row, judgement.profile))).each("option")
+    rows = [
+        {**vars(row), "name": row.function + " (kernel)" * row.in_kernel, "us": row.us_per_txn or 0.0}
+        for row in judgement.profile
+    ]
+    by_option = Table((), rows).each("option")
     shown = [o for o in (judgement.baseline, presented.leading) if o and o in by_option] or list(by_option)[
         :1
     ]
@@ -84,11 +87,6 @@ def _panels(shown: Sequence[str], series: Series, work: str) -> list[Panel]:
         title = f"{shown[1]} against {shown[0]}"
         drawn.insert(0, ("profile-difference", title, _flame(stacks[shown[1]], work, stacks[shown[0]])))
     return [Panel(name, title, spec) for name, title, spec in drawn if spec]
-
-
-def _row(row: ProfileRow) -> Row:
-    name = f"{row.function} (kernel)" if row.in_kernel else row.function
-    return {**vars(row), "name": name, "us": row.us_per_txn or 0.0}
 
 
 def _side_by_side(shown: Mapping[str, Table], work: str) -> Table:

@@ -169,7 +169,7 @@ def _execute(cursor: Cursor, script: str) -> str:
         while cursor.nextset():
             pass
     except pymysql.MySQLError as error:
-        return error_text(error)
+        return error_text(error) or type(error).__name__
     return ""
 
 

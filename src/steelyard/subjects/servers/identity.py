@@ -227,9 +227,9 @@ def continuity(
 ) -> Callable[[], str]:
     """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
 
-    look: at what shows its life; compared: the sentence from what was seen then and now. errors: of look, in
-    words. ended: how its process ended, '' while it runs or where it is unknown. Raises what look raises now,
-    and TimedOut.
+    look: at what shows its life; compared: the sentence from what was seen then and now. errors: what look
+    may raise; words: the text of such an error. ended: how its process ended, '' while it runs or where it
+    is unknown. Raises what look raises now, and TimedOut.
     """
     then = within(_LOOK_S, "asking the server since when it runs", look)
 

@@ -61,6 +61,7 @@ class Valkey(SharedSubject):
             within(_ANSWER_S, "listening for other hosts", self._listen)
             within(self._server.limit_s, "setting the keys (plan.set_up_limit_s)", lambda: self._fill(option))
             identity = within(_ANSWER_S, "reading the server's identity", self._identity)
+            interruption = continuity(self._identity, _interrupted, (ValkeyError,), self._server.ended)
         except (ValkeyError, TimedOut) as error:
             raise SubjectFailed(f"option {option.label}: {error}") from error
         password = f"?password={quote(self._password)}" if self._password else ""
@@ -74,7 +75,7 @@ class Valkey(SharedSubject):
             database="0",
             pid=pid,
             dsn=f"unix://{quote(str(self._socket))}{password}",
-            interruption=continuity(self._identity, _interrupted, (ValkeyError,), self._server.ended),
+            interruption=interruption,
         )
         self._load = Load(
             server=under_load,

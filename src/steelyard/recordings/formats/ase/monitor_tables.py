@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from steelyard.recordings.cells import whole
-from steelyard.recordings.lines import Found, Lines, Now, known, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, known, rule
 from steelyard.recordings.report import Report
 from steelyard.recordings.tables import Cell, Cells, Row, cell, names_of_csv, ruled_rows
 
@@ -97,7 +97,7 @@ def _lists(now: Now, found: Found) -> None:
 
 def _listed(now: Now, found: Found) -> None:
     if not (lists := int(now.numbers["lists"])):
-        raise ValueError
+        raise NotMine
     # numbers of lists are negative
     _row(now, Row(0, found[0], found.groupdict(), lists))
 

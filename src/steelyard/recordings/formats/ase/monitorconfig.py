@@ -7,7 +7,7 @@ Yes or No, 15 and later a count.
 import re
 
 from steelyard.recordings.cells import exact, moment_in, number, slug
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule
 from steelyard.recordings.tables import Row
 
 # its columns are named
@@ -25,7 +25,7 @@ def _resource(now: Now, row: Row) -> None:
     reused = next((cells[name] for name in ("reused", "reuse_cnt") if name in cells), "")
     # isql prints NULL for what has no value
     if not all(cells.values()) or not re.fullmatch(r"Yes|No|NA|NULL|\d*", reused):
-        raise ValueError
+        raise NotMine
     name, values = cells["name"], {"num_active": active, "max_used": most}
     if free is not None and free + active > 0:
         values |= {"num_active_limit": free + active, "active_percent": 100 * active / (free + active)}

@@ -9,7 +9,7 @@ import re
 from statistics import fmean
 
 from steelyard.recordings.cells import moment_in, number, slug
-from steelyard.recordings.lines import Found, Lines, Now, figure, has, known, numbers, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, figure, has, known, numbers, rule
 from steelyard.recordings.report import Better, Work
 from steelyard.recordings.tables import is_ruler
 
@@ -69,7 +69,7 @@ def _table(now: Now, found: Found) -> None:
     parts = re.split(r"\s{2,}", found[0].strip(" >\t"))
     if not (is_ruler(now.below) or found[1]) or any(re.fullmatch(_CELL, part) for part in parts):
         # a damaged row above the ruler that ends its table
-        raise ValueError
+        raise NotMine
     now.words |= {"table": parts[0].lower(), "columns": " ".join(map(slug, parts[1:])), "pool": ""}
     now.path.clear()
 
@@ -104,7 +104,7 @@ def _row(now: Now, found: Found) -> None:
     if prefix or {"count", "of_total"} & row.keys():
         for column, cell in row.items():
             if values[column] is not None and cell.endswith("%") != (bool(prefix) or column == "of_total"):
-                raise ValueError
+                raise NotMine
     if prefix:
         for column, value in values.items():
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
@@ -138,7 +138,7 @@ def _title(now: Now, found: Found) -> None:
         _interval(now, call)
     deeper = len(now.below) - len(below) > indent or below.startswith("ThreadPool :")
     if not deeper and not body.endswith((":", "during sample")):
-        raise ValueError
+        raise NotMine
     _at(now, indent)
     now.path[indent] = body.rstrip(":")
 

@@ -4,7 +4,7 @@ import math
 from datetime import datetime
 
 from steelyard._core import histogram_of
-from steelyard.recordings.lines import Found, Lines, Now, by_second, has, known, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, by_second, has, known, rule
 from steelyard.recordings.report import Work
 
 # versions of k6 have their keys in different orders
@@ -22,7 +22,7 @@ def _point(now: Now, found: Found) -> None:
         return
     if value < 0 and found["metric"] == "http_req_duration":
         # a clock that was set back
-        raise ValueError
+        raise NotMine
     n["start"] = min(n.get("start", at), at)
     if found["metric"] != "http_req_duration":
         now.report.sample(at, "k6", found["metric"], value)

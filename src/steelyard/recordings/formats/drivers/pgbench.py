@@ -1,4 +1,4 @@
-"""pgbench: summary and progress. Scripts, and the latencies of statements too.
+"""pgbench: summary and progress. Figures of scripts and statements are read too.
 
 The length follows from the count and the rate: the duration is the planned one.
 """
@@ -7,6 +7,7 @@ from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import (
     Found,
     Lines,
+    NotMine,
     Now,
     fact,
     figure,
@@ -54,7 +55,7 @@ def _lag(now: Now, found: Found) -> None:
 
 def _statement(now: Now, found: Found) -> None:
     if now.numbers.get("columns") != sum(map(bool, found.group(2, 3))):
-        raise ValueError
+        raise NotMine
     script = now.words["script"]
     entity = f"{script + ': ' if script else ''}statement {found[4].strip()}"
     for name, cell in zip(("latency_mean_ms", "failures", "retries"), found.groups(), strict=False):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from steelyard.errors import InputError
 from steelyard.recordings.cells import exact
 from steelyard.recordings.events import asked, reduced
-from steelyard.recordings.lines import Found, Lines, Now, by_second, has, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, by_second, has, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
 
@@ -90,7 +90,7 @@ def _interval(now: Now, found: Found) -> None:
     cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
     n = now.numbers
     if len(cells) != n.setdefault("width", len(cells)):
-        raise ValueError
+        raise NotMine
     if len(now.counts) > 2 * _SECONDS_MAX:
         raise InputError(f"{now.report.place}: more than {_SECONDS_MAX:,} intervals", "split the file")
     second, done = cells.pop("at"), cells["transactions"]

@@ -1,4 +1,4 @@
-"""/proc/lock_stat of Linux, versions 0.3 and 0.4. They have 10 and 12 numbers a row: times in microseconds.
+"""/proc/lock_stat of Linux, versions 0.3 and 0.4. Rows have 10 and 12 numbers; times are in microseconds.
 
 It counts since it was cleared: of two captures in one file the difference counts. The table `locks` has no
 columns for bounces, shortest times and the time held: they are readings of the lock. The means of version 0.4
@@ -9,7 +9,7 @@ they waited for second. https://docs.kernel.org/locking/lockstat.html
 from typing import Any
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, Now, has, noted, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, noted, rule
 
 _COLUMNS = (
     "contention_bounces", "contended", "wait_min_ns", "wait_max_ns", "wait_total_ns", "wait_avg",
@@ -30,7 +30,7 @@ def _lock(now: Now, found: Found) -> None:
     columns, cells, name = now.words["columns"].split() or _COLUMNS, found[2].split(), found[1]
     now.numbers["rulers"] = 0
     if len(cells) != len(columns) and not (found[3] and _LEAST <= len(cells) < len(columns)):
-        raise ValueError
+        raise NotMine
     values = {
         c: exact(cell) * (1e3 if c.endswith("_ns") else 1) for c, cell in zip(columns, cells, strict=False)
     }
@@ -64,7 +64,7 @@ def _site(now: Now, found: Found) -> None:
     rulers = now.numbers["rulers"]
     if rulers not in (1, 2) or found[3] in now.seen:
         now.numbers["rulers"] = 3
-        raise ValueError
+        raise NotMine
     now.seen.add(found[3])
     metric = "contentions" if rulers == 1 else "waited_for"
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))

@@ -8,7 +8,19 @@ import re
 from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
-from steelyard.recordings.lines import Found, Lines, Now, Rule, Words, has, known, noted, numbers, rule
+from steelyard.recordings.lines import (
+    Found,
+    Lines,
+    NotMine,
+    Now,
+    Rule,
+    Words,
+    has,
+    known,
+    noted,
+    numbers,
+    rule,
+)
 
 _T = r"[\d.]+(?:us|ms|s)?"
 _P = r"[\d.]+\s?%"
@@ -47,20 +59,20 @@ def _wrapped(now: Now, found: Found) -> None:
     """A row that ends early, together with the next line."""
     whole = f"{found[0]}\n{now.below}"
     if (row := _ROW.fullmatch(whole) or _READS.fullmatch(whole)) is None:
-        raise ValueError
-    now.words["rest"] = now.below
+        raise NotMine
     _lock(now, row)
+    now.words["rest"] = now.below
 
 
 def _rest(now: Now, found: Found) -> None:
     if now.words.pop("rest", "") != found[0]:
-        raise ValueError
+        raise NotMine
 
 
 def _lock(now: Now, row: Found) -> None:
     section, parent = now.words.get("section", "SPINLOCKS"), now.words["parent"]
     if ("readers" in row.groupdict()) != (section == "RWLOCK READS"):
-        raise ValueError
+        raise NotMine
     if "\n" in row[0] or row.start("name") <= now.numbers["name"] + 1:
         parent = ""
     now.words["parent"] = parent or row["name"]

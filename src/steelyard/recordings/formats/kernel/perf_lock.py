@@ -1,7 +1,7 @@
 """perf lock contention. The columns vary with its options, so they are read from the heading."""
 
 from steelyard.recordings.cells import time_ns
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule, word
 
 _TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
@@ -9,7 +9,7 @@ _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?
 
 def _lock(now: Now, found: Found) -> None:
     if not (columns := now.words["columns"].split()):
-        raise ValueError
+        raise NotMine
     parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
     kind = parts.get("type", "")
     now.report.lock(

@@ -8,7 +8,7 @@ may be that much too low; shares are exact to 0.01 %. Of several events the firs
 import re
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule, word
 
 # a command may hold blanks, as threads of browsers do
 _SYMBOL = re.compile(r"(?:(\S.*?)\s{2,})?(\S.*?)\s+\[([.kugH])\] (\S.*)")
@@ -36,7 +36,7 @@ def _row(now: Now, found: Found) -> None:
     symbol = _SYMBOL.fullmatch(counted[2] if counted else found[3])
     fits = columns and bool(found[1]) == ("Children" in columns) and bool(counted) == with_count
     if symbol is None or not fits:
-        raise ValueError
+        raise NotMine
     command, _, kind, name = symbol.groups()
     count = int(counted[1]) if counted else round(n["total"] * exact(found[2]) / 100)
     function = _IPC.sub("", name).replace(";", ":") + ("_[k]" if kind == "k" else "")

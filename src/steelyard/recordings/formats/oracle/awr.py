@@ -11,7 +11,7 @@ from dataclasses import replace
 from html import unescape
 
 from steelyard.recordings.cells import exact, moment_in, number, slug
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Cells
@@ -93,7 +93,7 @@ def _row(now: Now, cells: Cells) -> None:
         )
     elif not cells or any(list(cells.values())[:-1]):
         # and not the rest of a cell that was too long
-        raise ValueError
+        raise NotMine
 
 
 def _statistic(report: Report, name: str, total: int, per_s: float | None) -> None:
@@ -117,7 +117,7 @@ def _piped(now: Now, found: Found) -> None:
         return
     if len(cells) == 1:
         now.words["columns"] = ""
-        raise ValueError
+        raise NotMine
     _row(now, dict(zip(columns, cells, strict=True)))
 
 

@@ -5,7 +5,7 @@ back was reset in between, and the difference is not formed.
 """
 
 from steelyard.recordings.cells import number, slug, whole
-from steelyard.recordings.lines import Lines, Now, has, known
+from steelyard.recordings.lines import Lines, NotMine, Now, has, known
 from steelyard.recordings.tables import Row
 
 # counters by column; how many of the bundle's one of it is
@@ -29,12 +29,12 @@ def _row(now: Now, row: Row) -> None:
     # a latch has children, each with its number
     name = " ".join(filter(None, (cells["name"], cells.get("child"))))
     if not name or f"{row.table} {name}" in now.seen:
-        raise ValueError
+        raise NotMine
     now.seen.add(f"{row.table} {name}")
     if "gets" in counts:
         report.row("latches", latch=name, **counts)
     elif value is None:
-        raise ValueError
+        raise NotMine
     else:
         at = now.numbers[name]
         now.numbers[name] += 1

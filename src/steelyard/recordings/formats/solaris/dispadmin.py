@@ -1,6 +1,6 @@
 """dispadmin -g (Solaris): a dispatch table. Quanta are in units of 1/RES seconds."""
 
-from steelyard.recordings.lines import Found, Lines, Now, fact, has, known, numbers, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, fact, has, known, numbers, rule, word
 
 _RES = r"\s*RES\s*=\s*(?P<res>\d+)\s*"
 _HEADING = r"\s*#\s*(?P<columns>(?i:(?:ts|ia|rt|fx)_quantum\b.*?)\s+(?i:PRIORITY LEVEL))\s*"
@@ -12,7 +12,7 @@ def _row(now: Now, found: Found) -> None:
     level = n["level"] = int(found[2]) if found[2] else n.get("level", -1) + 1
     # -2 is an endless quantum
     if len(cells) != len(columns) or int(cells[0]) < 0 or not n["res"]:
-        raise ValueError
+        raise NotMine
     for name, cell in zip(columns, cells, strict=True):
         quantum = name.endswith("quantum")
         value = int(cell) * 1000 / n["res"] if quantum else float(cell)

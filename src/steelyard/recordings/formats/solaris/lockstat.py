@@ -1,6 +1,6 @@
 """lockstat (Solaris, illumos, FreeBSD). A table per kind of event; times in ns where the column says nsec."""
 
-from steelyard.recordings.lines import Found, Lines, Now, Words, has, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, Words, has, rule, word
 
 _SECTION = r"(?P<event>\S.*?): (\d+) events in (N) seconds \(.*\)"
 
@@ -17,7 +17,7 @@ def _row(now: Now, found: Found) -> None:
     event, unit = now.words["event"], now.words["unit"]
     count, each = int(found[1]), int(found[2] or 0)
     if "unit" not in now.words or bool(unit) != bool(found[2]):
-        raise ValueError
+        raise NotMine
     if unit == "nsec" and "hold" not in event:
         # lockstat prints means alone, no longest wait
         now.report.lock(found[3], event, found[4], contended=count, wait_total_ns=count * each)

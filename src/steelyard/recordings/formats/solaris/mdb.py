@@ -1,7 +1,7 @@
-"""MDB ::cpuinfo, ::memstat, ::thread (Solaris). ::threadlist too, and priority histograms of threads."""
+"""MDB ::cpuinfo, ::memstat, ::thread (Solaris). Read too: ::threadlist, priority histograms of threads."""
 
 from steelyard.recordings.cells import number
-from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, reading, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, Words, has, known, reading, rule
 
 _CPUINFO = r"\s*ID +ADDR +FLG +NRUN +BSPL +PRI +RNRN +KRNRN +SWITCH +THREAD +PROC\s*"
 _THREADS = r"\s*ADDR +STATE +FLG +PFLG +SFLG +PRI +EPRI\b.*"
@@ -10,13 +10,13 @@ _MEMORY = r"\s*Page Summary +Pages +(?P<unit>MB|Bytes) +%Tot\s*"
 
 def _thread(now: Now, found: Found) -> None:
     if len(found[0].split()) != now.numbers["columns"]:
-        raise ValueError
+        raise NotMine
     now.counts[f"threads {found[1]} at priority", float(found[2])] += 1
 
 
 def _pages(now: Now, found: Found) -> None:
     if not now.words["unit"]:
-        raise ValueError
+        raise NotMine
     now.report.sample(0, found[1], "pages", float(found[2]))
     if now.words["unit"] == "MB":
         now.report.sample(0, found[1], "mb", number(found[3]))

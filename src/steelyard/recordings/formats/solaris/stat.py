@@ -1,4 +1,4 @@
-"""vmstat and mpstat of Solaris. Of illumos too; headings repeat, and so do names within one heading.
+"""vmstat and mpstat of Solaris. illumos prints the same; headings repeat, and so do names within one.
 
 mpstat prints `st` in place of `wt` from 11.x on. Times are not printed: readings are numbered. The first
 reading counts since the boot.

@@ -6,7 +6,7 @@ length.
 
 from steelyard.errors import InputError
 from steelyard.recordings.cells import exact, whole
-from steelyard.recordings.lines import Lines, Now, has
+from steelyard.recordings.lines import Lines, NotMine, Now, has
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row
@@ -24,7 +24,7 @@ def read(source: Source) -> list[Report]:
     def take(now: Now, row: Row) -> None:
         clients, per_s = whole(row.cells["clients"]), exact(row.cells["per_s"])
         if clients < 1 or not per_s >= _SLOWEST_PER_S:
-            raise ValueError
+            raise NotMine
         found.append(Report(source.place(row.line), clients=clients, seconds=_LENGTH_S))
         found[-1].work = Work(round(per_s * _LENGTH_S))
         found[-1].notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
