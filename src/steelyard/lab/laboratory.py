@@ -139,7 +139,7 @@ class Laboratory:
     numbers: Numbers
 
     def begun(self, slot: Slot, start: Callable[[Option], Load]) -> Load:
-        """The load of an option on the machine as it wants it, its facts without secrets."""
+        """Gives the machine an option's settings and starts its load; removes secrets from its facts."""
         self.progress.run_started(slot.option.label, slot.block, slot.slot)
         self.host.change(slot.option)
         load = start(slot.option)

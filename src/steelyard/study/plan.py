@@ -235,7 +235,7 @@ def redone_blocks_max(plan: Plan, keeps: bool) -> int:
 
 
 def load_s(study: Study, queries_s: float = 0.0) -> float | None:
-    """Expected length of warm-up and measure of one run; None: only a run can show it.
+    """Expected length of warm-up and measure of one run; None: a run shows it.
 
     queries_s: of the subject, for all long queries once per unit of scale.
     """

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from laboratory import Lab
 
 from damage import make_bundle
@@ -32,9 +33,10 @@ def running(pid: int) -> bool:
         return False
 
 
-def test_a_page_that_nothing_draws_is_said_not_to_be_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", ["", "os.write(1, b'100\\n<svg')\n"])
+def test_a_page_that_nothing_draws_is_said_not_to_be_written(tmp_path: Path, said: str) -> None:
     make_bundle(tmp_path / "b")
-    (tmp_path / "vl_convert.py").write_text("import os\nos._exit(7)\n")
+    (tmp_path / "vl_convert.py").write_text(f"import os\n{said}os._exit(7)\n")
     paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [

@@ -158,7 +158,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
     p < 0.001) and by enough to matter: CV over 10 %. Jain's index is 1 / (1 + CV^2), so that is 0.99; of 8
     clients the quickest then does about a third more than the slowest (the range of 8 normal values is 2.85
     standard deviations; Tippett 1925). The slices of a scheduler alone make a CV of 2 to 4 % in a run of
-    seconds, of which no user of a server takes notice. A client without a transaction makes max_over_min
+    seconds, which users of a server do not notice. A client without a transaction makes max_over_min
     infinite. Clients that execute other transactions than the rest are left out, but counted. Instances of
     a program count as clients with their scores, without the test: how chance changes a score is not known.
     """

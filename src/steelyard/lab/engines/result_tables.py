@@ -139,7 +139,7 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
 
 
 def outcome(workload: Workload, result: EngineResult, tables: Mapping[str, Columns]) -> tuple[float, str]:
-    """Work per second of a run, and why it is no result all the same ('': it is one).
+    """Work per second of a run, and the reason why it is no result; '' where it is one.
 
     Of programs: of the best load point, in all, or the mean where the lower score wins.
     """

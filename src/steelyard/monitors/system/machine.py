@@ -110,7 +110,7 @@ class HostMonitor:
         """Opens every source; raises Unavailable when none can be read."""
         block = self._sys / "block"
         try:
-            # whole disks only: their counters include those of their partitions
+            # whole disks only: the counters of a disk include its partitions
             names = [path.name for path in block.iterdir() if not path.name.startswith(_NO_DISKS)]
             self._disks = frozenset(map(str.encode, names))
         except OSError as error:

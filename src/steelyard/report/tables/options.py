@@ -108,7 +108,7 @@ def matrix(presented: Presented) -> Table | None:
 
 
 def _place(factors: Sequence[FactorFacts], levels: Mapping[str, str]) -> list[int]:
-    """Where an option stands: levels in the order of the study."""
+    """The sort key of an option: its levels in the order of the study."""
     return [list(factor.levels).index(levels[factor.name]) for factor in factors]
 
 

@@ -110,7 +110,7 @@ class Workload(Strict):
         return 0.0
 
     def point_s(self, clients: int, warm_up_s: float, measure_s: float, round_s: float) -> float | None:
-        """Expected length of warm-up and measure at a load point; None: only a run can show it.
+        """Expected length of warm-up and measure at a load point; None: a run shows it.
 
         round_s: of the subject, for a round of long queries per unit of scale.
         """

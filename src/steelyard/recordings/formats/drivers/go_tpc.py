@@ -1,4 +1,4 @@
-"""go-tpc: [Summary] and tpmC. The latter ends a run. Percentiles are go-tpc's own."""
+"""go-tpc: [Summary] and tpmC. The line of tpmC ends a run. Percentiles are go-tpc's own."""
 
 import re
 
