@@ -20,7 +20,7 @@ from steelyard.bundle.evidence import (
     placement_of,
 )
 from steelyard.bundle.evidence.published import Published, add_published
-from steelyard.bundle.evidence.queries import add_views
+from steelyard.bundle.evidence.queries import add_views, over_views
 from steelyard.bundle.storage.files import Place, readable
 from steelyard.bundle.storage.head import read_environment, read_facts, read_study
 from steelyard.bundle.storage.inventory import Inventory, take_inventory
@@ -129,16 +129,16 @@ class Bundle:
     def records(self, query: str, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows by column, over the views of the analysis (evidence/queries.py), then over the tables.
 
-        A number that is not finite is None.
+        A number that is not finite is None. Several threads may ask, once there is evidence.
         """
         with readable(self.path, self._runs):
-            found = self._measured.execute(query, given)
+            found = over_views(self._measured).execute(query, given)
             names = [name for name, *_ in found.description or ()]
             return [dict(zip(names, map(_finite, row), strict=True)) for row in found.fetchall()]
 
     def evidence(self) -> Evidence:
         """The evidence for the analysis. Raises InputError without a finished and readable run."""
-        tables = self._measured
+        tables = over_views(self._measured)
         if not tables.execute("from runs").fetchone():
             again = f"steelyard resume {typed(self.path)}"
             if left_out := [text for _, text in self.inventory.notices]:
@@ -171,7 +171,8 @@ class Bundle:
     @cached_property
     def _measured(self) -> duckdb.DuckDBPyConnection:
         with readable(self.path, self._runs):
-            return add_views(self.duckdb)
+            add_views(self.duckdb)
+        return self.duckdb
 
 
 def _finite(value: Any) -> Any:

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -51,30 +52,8 @@ def show(
     shown, in addition to those of the study.
     """
     path = bundle_of(path)
-    bundle = Bundle(path)
-    with suppress(OSError):  # said where it draws
-        start()
-    evidence = bundle.evidence()
-    others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
-    overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
-    series = read_series(bundle, estimated_runs(evidence))
     page = html or path / "report.html"
-    judgement = judge(evidence)
-    for other, (_, curves) in zip(others, overlays, strict=True):
-        if other in overlay and not (judgement.scaling and curves):
-            hint = "leave it out; `steelyard compare` compares two bundles at any load points"
-            raise InputError(f"--overlay {other}: no curves without two load points in both bundles", hint)
-    # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
-    beside = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
-    about = about_bundle(
-        bundle,
-        shown(page),
-        next_command=f"{program()} {_next(judgement, typed(path))}",
-        page_command=f"{program(page.parent)} {_next(judgement, typed(beside))}",
-    )
-    presented = Presented(judgement, series, about, overlays)
-    # its tables would fill memory while the page is drawn
-    del bundle, evidence
+    presented = _presented(path, page, overlay)
     console = Console()
     if form == "terminal":
         # first, because writing the page takes seconds; a reader that has gone (| head) still gets the page
@@ -86,15 +65,40 @@ def show(
         # with a full disk the verdict is still printed
         why = error.strerror if isinstance(error, OSError) else error
         complain(f"{page}: the report could not be written: {why}")
-        presented = replace(presented, about=replace(about, report=""))
+        presented = replace(presented, about=replace(presented.about, report=""))
     if images is not None:
         _write_images(images, presented)
     if form in EXPORTERS:
         sys.stdout.write(EXPORTERS[form](presented))
     else:
         print_next(presented, console)
-    unequal = judgement.verdict.outcome == "unequal work"
+    unequal = presented.judgement.verdict.outcome == "unequal work"
     return Exit.STUDY_FAILED if unequal or not presented.about.report else Exit.DONE
+
+
+def _presented(path: Path, page: Path, overlay: Sequence[str]) -> Presented:
+    bundle = Bundle(path)
+    with suppress(OSError):  # said where it draws
+        start()
+    evidence = bundle.evidence()
+    others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
+    overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
+    # not closed at the end: an interrupt does not wait for it
+    beside = ThreadPoolExecutor()
+    series = beside.submit(read_series, bundle, estimated_runs(evidence))
+    about = beside.submit(about_bundle, bundle, shown(page))
+    judgement = judge(evidence)
+    for other, (_, curves) in zip(others, overlays, strict=True):
+        if other in overlay and not (judgement.scaling and curves):
+            hint = "leave it out; `steelyard compare` compares two bundles at any load points"
+            raise InputError(f"--overlay {other}: no curves without two load points in both bundles", hint)
+    # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
+    moved = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
+    commands = {
+        "next_command": f"{program()} {_next(judgement, typed(path))}",
+        "page_command": f"{program(page.parent)} {_next(judgement, typed(moved))}",
+    }
+    return Presented(judgement, series.result(), replace(about.result(), **commands), overlays)
 
 
 def _next(judgement: Judgement, bundle: str) -> str:

@@ -140,14 +140,13 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
     rates, limit = error_rates(intervals.run_metrics), study.plan.error_rate_limit_percent / 100
     failures = intervals.tests(ERRORS)
-    results: dict[Pair, PairResult] = {}
-    for (a, b), entries in both_ways.items():
-        if a in compared and b in compared:
-            more = rates.get(a, 0.0) - rates.get(b, 0.0)
-            beyond = abs(more) > limit
-            known = beyond and {a, b} <= set(failures.options)
-            proven = known and failures.p_values([(a, b)])[0] <= intervals.alpha
-            results[a, b] = PairResult(a, b, tuple(entries), more if beyond else 0.0, proven)
+    more = {(a, b): rates.get(a, 0.0) - rates.get(b, 0.0) for a, b in both_ways if {a, b} <= compared}
+    tested = [pair for pair, by in more.items() if abs(by) > limit and {*pair} <= {*failures.options}]
+    proven = {pair for pair, p in zip(tested, failures.p_values(tested), strict=True) if p <= intervals.alpha}
+    results = {
+        pair: PairResult(*pair, tuple(both_ways[pair]), by if abs(by) > limit else 0.0, pair in proven)
+        for pair, by in more.items()
+    }
     return Pairwise(baseline, tuple(ordered), metrics, results, rates)
 
 

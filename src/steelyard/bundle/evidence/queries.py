@@ -242,8 +242,8 @@ VIEWS = {
 }
 
 
-def add_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """A connection that finds the views before the tables of the bundle; made anew. Raises duckdb.Error."""
+def add_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Adds the views to the tables of the bundle; made anew. Raises duckdb.Error."""
     connection.execute("drop schema if exists measured cascade; create schema measured")
     for name, query in VIEWS.items():
         connection.execute(f"create table measured.{name} as {query}")
@@ -255,6 +255,10 @@ def add_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnectio
     )
     connection.execute("create macro measured.whole(x) as if(count(x) = count(*), sum(x), null)")
     connection.execute("create macro measured.ratio(above, below) as above / nullif(below, 0)")
+
+
+def over_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A connection of its own, for one thread, that finds the views before the tables of the bundle."""
     found = connection.cursor()
     found.execute("set search_path = 'measured,main'")
     return found

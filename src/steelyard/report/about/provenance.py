@@ -82,8 +82,8 @@ _GROUPS = {group for facts in _ROWS.values() for group, _, _ in facts}
 _NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 
 
-def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_command: str = "") -> About:
-    """How it was measured."""
+def about_bundle(bundle: Bundle, report: str = "") -> About:
+    """How it was measured. report: where the page is."""
     study, plan = bundle.study, bundle.study.plan
     servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
     in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
@@ -116,8 +116,6 @@ def about_bundle(bundle: Bundle, report: str = "", next_command: str = "", page_
             if "schema" in servers.get(label, {})
         },
         report=report,
-        next_command=next_command,
-        page_command=page_command,
         machine=machine_rows(bundle.environment),
         server_settings=_settings(bundle, in_order),
         engine=_engine(bundle),
