@@ -1,6 +1,7 @@
 """From runs to a recording: the study that they answer, derived from them, and the tables of each run."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -61,15 +62,14 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
 
 def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
-    clients = clients_of(point)
     best, *others = sorted(_by_format(point), key=lambda report: -report.detail)
+    best = replace(best, clients=clients_of(point))
     for other in others:
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}
         best.samples.extend(other.samples)
         best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
-    best.clients = clients
     return best
 
 

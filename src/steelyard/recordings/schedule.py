@@ -1,5 +1,6 @@
 """The keys of a schedule: which file belongs to which option, block and load point, and by which clock."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -137,44 +138,4 @@ class Schedule(Strict):
     """facts of the machine, as environment.json of a bundle has them"""
 
 
-EXAMPLE = """\
-# A schedule: which file belongs to which option, block and load point.
-# Needed only where folders and the files' own times do not tell. All keys: docs/reference/import.md
-
-name = "kernel-mode"
-question = "Threaded or process kernel mode?"
-source = "our test machine, March 2026"
-
-# either whole options: their runs follow from folders and times
-[options.P]
-files = ["process/*.txt"]
-version = "ASE 16.0 SP04"
-
-[options.T]
-files = ["threaded/*.txt"]
-
-# or each run by itself
-# [[runs]]
-# option = "P"
-# block = 1
-# clients = 16
-# began = "2026-03-01T14:56:00"
-# files = ["p1-sysmon.txt", "p1-vmstat.txt"]
-
-# what files do not say of themselves
-# [[choices]]
-# files = "vmstat-*.txt"
-# utc_offset_minutes = 60
-# ahead_s = 2.5
-
-# a table of results: CSV, Parquet or JSON lines
-# [[tables]]
-# file = "results.csv"
-# option = "mode"
-# block = "run"
-# clients = "users"
-# metrics = [
-#   { column = "tps", metric = "throughput", unit = "1/s", better = "higher" },
-#   { column = "p99_ms", metric = "p99", unit = "ms", better = "lower" },
-# ]
-"""
+EXAMPLE = Path(__file__).with_name("example.toml").read_text("utf-8")

@@ -26,7 +26,7 @@ from steelyard.recordings.importing import bundle_of, write_published
 from steelyard.recordings.published import catalogue
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.drawing import start
-from steelyard.report.export import EXPORTERS
+from steelyard.report.export import EXPORTERS, write_images
 from steelyard.report.page.html import render
 from steelyard.report.presented import Presented
 from steelyard.report.terminal.verdict import print_next, print_verdict
@@ -94,11 +94,12 @@ def _presented(path: Path, page: Path, overlay: Sequence[str]) -> Presented:
             raise InputError(f"--overlay {other}: no curves without two load points in both bundles", hint)
     # the page is read elsewhere: its command is for its own folder, however far the bundle is moved
     moved = Path(os.path.relpath(path.resolve(), page.parent.resolve()))
-    commands = {
-        "next_command": f"{program()} {_next(judgement, typed(path))}",
-        "page_command": f"{program(page.parent)} {_next(judgement, typed(moved))}",
-    }
-    return Presented(judgement, series.result(), replace(about.result(), **commands), overlays)
+    measured = replace(
+        about.result(),
+        next_command=f"{program()} {_next(judgement, typed(path))}",
+        page_command=f"{program(page.parent)} {_next(judgement, typed(moved))}",
+    )
+    return Presented(judgement, series.result(), measured, overlays)
 
 
 def _next(judgement: Judgement, bundle: str) -> str:
@@ -111,8 +112,6 @@ def _next(judgement: Judgement, bundle: str) -> str:
 
 
 def _write_images(folder: Path, presented: Presented) -> None:
-    from steelyard.report.export import write_images
-
     try:
         within(_DRAWING_S, "drawing the charts", partial(write_images, folder, presented))
     except OSError as error:

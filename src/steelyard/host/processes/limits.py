@@ -4,6 +4,7 @@ import logging
 import resource
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,26 +27,20 @@ def within(limit_s: float, what: str, work: Callable[[], T]) -> T:
     but its result. A wait of 10 s is reported on standard error. An interrupt ends the wait at once. what:
     completes `... took longer than 30 s`.
     """
-    result: list[T] = []
-    failure: list[BaseException] = []
-    done = threading.Event()
+    found: Future[T] = Future()
 
     def run() -> None:
         try:
-            result.append(work())
+            found.set_result(work())
         except BaseException as error:
-            failure.append(error)
-        finally:
-            done.set()
+            found.set_exception(error)
 
     threading.Thread(target=run, name=what, daemon=True).start()
-    if not done.wait(min(_SILENT_S, limit_s)) and limit_s > _SILENT_S:
+    if wait([found], min(_SILENT_S, limit_s)).not_done and limit_s > _SILENT_S:
         logging.getLogger(__name__).warning("%s: %g s so far, at most %g s", what, _SILENT_S, limit_s)
-    if not done.wait(max(0, limit_s - _SILENT_S)):
+    if wait([found], max(0, limit_s - _SILENT_S)).not_done:
         raise TimedOut(f"{what} took longer than {limit_s:g} s")
-    if failure:
-        raise failure[0]
-    return result[0]
+    return found.result()
 
 
 def permit_files() -> None:
