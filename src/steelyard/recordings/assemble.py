@@ -1,7 +1,6 @@
 """From runs to a recording: the study that they answer, derived from them, and the tables of each run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,9 +10,9 @@ from steelyard.declared_metrics import DeclaredMetric, as_json
 from steelyard.errors import InputError
 from steelyard.quantities import count
 from steelyard.recordings.cells import slug
-from steelyard.recordings.merge import merged
+from steelyard.recordings.merge import pooled_run
 from steelyard.recordings.notices import add_notices
-from steelyard.recordings.report import Figure, PlacedRun, Report, clients_of
+from steelyard.recordings.report import Figure, PlacedRun, Report
 from steelyard.recordings.samples import Series
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
@@ -36,10 +35,7 @@ def assembled(
     runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str], unread: Mapping[str, Skipped]
 ) -> Recording:
     """The recording. files: SHA-256 by name, kept among the facts. Raises InputError."""
-    pooled = [
-        PlacedRun(run.option, run.block, [[_best(point)] for point in run.points], _by_format(run.others))
-        for run in runs
-    ]
+    pooled = [pooled_run(run) for run in runs]
     add_notices(pooled, unread, schedule.source)
     _add_means(pooled)
     clients = sorted({point[0].clients or 1 for run in pooled for point in run.points})
@@ -51,26 +47,6 @@ def assembled(
         runs,
         unread,
     )
-
-
-def _by_format(reports: Sequence[Report]) -> list[Report]:
-    found: dict[str, list[Report]] = {}
-    for report in reports:
-        found.setdefault(report.format, []).append(report)
-    return [merged(several) for several in found.values()]
-
-
-def _best(point: Sequence[Report]) -> Report:
-    """Of several formats that counted the same work, that with more detail counts."""
-    best, *others = sorted(_by_format(point), key=lambda report: -report.detail)
-    best = replace(best, clients=clients_of(point))
-    for other in others:
-        known = {figure.name for figure in best.figures}
-        best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
-        best.rows = {**other.rows, **best.rows}
-        best.samples.extend(other.samples)
-        best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
-    return best
 
 
 def _add_means(runs: Sequence[PlacedRun]) -> None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 
 # beyond it a float cannot represent every whole number
 LARGEST = 2.0**53
@@ -20,12 +20,11 @@ _MULTIPLES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TO_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "m": 60e9, "h": 3600e9}
 _TIME = re.compile(r"([\d.,]+)\s*(ns|us|µs|ms|sec|s|m|h)")
 DAY_S = 86_400
-EPOCH = date(1970, 1, 1)
 # locales write AM, am and a.m.
 CLOCK = r"(\d\d):(\d\d):(\d\d)(?: ([AaPp])\.? ?[Mm]\b\.?)?"
 _TIME_OF_DAY = re.compile(CLOCK + r"\s+(.*)")
 _EPOCH_TIME = re.compile(r"\s*(\d{10})\s+(\D*\s*\d.*|\S*[^\d\s].*)")
-_ZONE = r"(?:[+-]\d{4}| [A-Z]{2,5}| [+-]\d\d)?\s*"
+_ZONE = r"(?: ?([+-]\d\d)(\d\d)?| [A-Z]{2,5})?\s*"
 _DAY = r"(\d\d/\d\d/\d\d(?:\d\d)?|\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4})"
 _STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{CLOCK}{_ZONE}")
 
@@ -106,15 +105,17 @@ def slug(text: str) -> str:
     return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def time_of(text: str) -> tuple[date | None, float | None, str]:
-    """Day and second of the day where a line has them, and all else that it has."""
+def time_of(text: str) -> tuple[date | None, float | None, tzinfo | None, str]:
+    """Day and second of the day where a line has them, UTC where it says how far it is, and all else."""
     if found := _TIME_OF_DAY.fullmatch(text):
-        return None, _second(found.groups()), found[5]
+        return None, _second(found.groups()), None, found[5]
     if found := _EPOCH_TIME.fullmatch(text):
-        return EPOCH, float(found[1]), found[2]
+        return date(1970, 1, 1), float(found[1]), UTC, found[2]
     if (found := _STAMP.fullmatch(text)) and (day := day_of(found[2])):
-        return day, _second(found.groups()[2:]), found[1]
-    return None, None, text.removeprefix("#")
+        *clock, hours, minutes = found.groups()[2:]
+        offset_s = 3600 * int(hours or 0) + 60 * int((hours or "+")[0] + (minutes or "0"))
+        return day, _second(clock) - offset_s, UTC if hours else None, found[1]
+    return None, None, None, text.removeprefix("#")
 
 
 def _second(clock: Sequence[str | None]) -> float:

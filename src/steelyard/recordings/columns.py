@@ -5,12 +5,12 @@ A reading ends where a heading or a thing comes again, or with the line of the n
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from steelyard.recordings.cells import DAY_S, EPOCH, day_of, has_decimal_commas, next_s, number, time_of
+from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, next_s, number, time_of
 from steelyard.recordings.report import Report
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import BANNER, Source
@@ -78,9 +78,10 @@ def heading_of(
 
 
 class _Row(NamedTuple):
-    """A row of a reading. Times are seconds since the year 1, or of an unknown day; before_s: of the heading.
+    """A row of a reading. Times are seconds since the year 1, or of an unknown day.
 
-    things: values by thing and metric. foots: its shares add up.
+    before_s: of the reading before, or of a heading after it. things: values by thing and metric. foots: its
+    shares add up.
     """
 
     number: int
@@ -91,9 +92,9 @@ class _Row(NamedTuple):
     foots: bool
 
 
-# number, text, heading, whether it is the heading itself, time of the first heading, of the line, its zone,
-# and cells: none of a time alone
-_Line = tuple[int, str, Heading | None, bool, float | None, float | None, tzinfo | None, list[str]]
+_Time = tuple[float | None, tzinfo | None]
+# number, text, heading, whether it is the heading itself, time of the line, and cells: none of a time alone
+_Line = tuple[int, str, Heading | None, bool, _Time, list[str]]
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,10 @@ class Columns:
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
         busy = Samples()
-        for row in self._after_boot(rows, report) if since_boot else rows:
+        for row, length_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
             if origin_s is None:
-                origin_s, origin = row.at_s or 0.0, row.number
-                # it stands for the time before it; a longer interval is damage
-                if row.at_s is not None and row.before_s is not None and 0 < row.at_s - row.before_s <= DAY_S:
-                    origin_s = row.before_s
+                # it stands for the time before it
+                origin_s, origin = (row.at_s or 0.0) - _known_s(row), row.number
                 if origin_s >= DAY_S:
                     days, second = divmod(origin_s, DAY_S)
                     day = datetime.fromordinal(int(days)).replace(tzinfo=row.zone)
@@ -135,11 +134,11 @@ class Columns:
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
-                report.samples.add_row(at_s, thing, values)
+                report.samples.add_row(at_s, thing, values, length_s)
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
                     if idle and row.foots and re.fullmatch(things, thing):
-                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)})
+                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, length_s)
         report.seconds = last_s or None
         for (figure, unit), mean in busy.means().items():
             report.figure(figure, mean, unit)
@@ -152,7 +151,7 @@ class Columns:
             if row.number:
                 text = f"the first reading of {self.tool} counts since the boot: left out"
                 report.notice("since-boot", text)
-                yield row._replace(before_s=first[0].at_s)
+                yield row
                 yield from rows
                 return
             first.append(row)
@@ -162,11 +161,13 @@ class Columns:
 
     def _rows(self, source: Source, report: Report, since_boot: bool) -> Iterator[_Row]:
         """Rows with the number of their reading. seen: its headings and things. rows: since the heading."""
-        stamp_s, timed, number, again, rows, unequal = None, None, 0, -1, 0, 0
+        stamp, timed, number, again, rows, unequal = (None, None), None, 0, -1, 0, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
+        # the time before the last one, and the last one
+        spans: dict[Heading | None, tuple[float | None, float | None]] = {}
         boot: dict[str, dict[str, float]] = {}
-        for line, text, heading, begins, before_s, own_s, zone, cells in self._lines(source, report):
+        for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
             read = _read(heading, cells, comma) if heading and cells else None
             if cells and not read:
@@ -177,13 +178,16 @@ class Columns:
             began_again = begins and since_boot and not named and 0 < rows < self.page
             if stamped or began_again or (heading, entity) in seen:
                 number += any(thing for _, thing in seen)
-                seen, stamp_s = set[tuple[Heading | None, str]](), own_s if stamped else None
+                seen, stamp = set[tuple[Heading | None, str]](), own if stamped else (None, None)
             if begins:
                 seen.add((heading, ""))
                 rows, again = 0, number if began_again else again
+            at_s, zone = stamp if own[0] is None else own
+            before_s, last_s = spans.get(heading, (None, None))
+            if at_s != last_s and (begins or read):
+                before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
                 continue
-            at_s = stamp_s if own_s is None else own_s
             timed = at_s is not None if timed is None else timed
             if timed != (at_s is not None):
                 source.skip(line, text)
@@ -209,7 +213,7 @@ class Columns:
 
     def _lines(self, source: Source, report: Report) -> Iterator[_Line]:
         """Lines below their headings. Times of the day go on over midnight, in each section by itself."""
-        heading, heading_s, day_s = None, None, 0.0
+        heading, first_s, day_s = None, None, 0.0
         # the same object for the same names
         headings: dict[tuple[str, ...], Heading | None] = {}
         clocks: dict[Heading | None, float] = {}
@@ -224,24 +228,41 @@ class Columns:
                 continue
             if _KNOWN.match(text):
                 continue
-            day, at_s, rest = time_of(text)
+            day, at_s, zone, rest = time_of(text)
             cells = rest.split()
             names = _names(cells)
             begins = bool(names) and headings.setdefault(names, self.heading([*names]))
             if begins:
                 heading, cells = begins, list[str]()
-                heading_s = at_s if heading_s is None else heading_s
-            elif day is not None and at_s is not None:
+            if day is not None and at_s is not None:
                 at_s += day.toordinal() * DAY_S
             elif at_s is not None:
                 # sar prints one section after another, each from the beginning
-                clocks[heading] = next_s(clocks.get(heading, at_s if heading_s is None else heading_s), at_s)
+                first_s = at_s if first_s is None else first_s
+                clocks[heading] = next_s(clocks.get(heading, first_s), at_s)
                 at_s = day_s + clocks[heading]
-            elif not cells:
+            elif not (begins or cells):
                 continue
-            before_s = None if heading_s is None else day_s + heading_s
-            zone = UTC if day is EPOCH else None
-            yield line, text, heading, bool(begins), before_s, at_s, zone, cells
+            yield line, text, heading, bool(begins), (at_s, zone), cells
+
+
+def _known_s(row: _Row) -> float:
+    """The seconds for which a row stands; 0: unknown. A longer interval is damage."""
+    length_s = (row.at_s or 0.0) - (row.before_s or 0.0)
+    return length_s if row.before_s is not None and 0 < length_s <= DAY_S else 0.0
+
+
+def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
+    """Rows with the seconds for which each stands; where unknown, those of the row before or after."""
+    early: list[_Row] = []
+    length_s = 0.0
+    for row in rows:
+        length_s = _known_s(row) or length_s or float(row.at_s is None)
+        early.append(row)
+        if length_s:
+            yield from ((one, length_s) for one in early)
+            early = []
+    yield from ((one, 1.0) for one in early)
 
 
 def _read(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
@@ -11,9 +12,11 @@ from steelyard.recordings.report import (
     COUNTERS,
     KEYS,
     Figure,
+    PlacedRun,
     Report,
     Tables,
     Work,
+    clients_of,
     earliest,
     seconds_between,
 )
@@ -21,6 +24,36 @@ from steelyard.recordings.samples import Samples
 
 # of counters the sum counts, of these the largest, of other columns what all of them say
 _LARGEST = ("wait_max_ns", "hold_max_ns")
+
+
+def pooled_run(run: PlacedRun) -> PlacedRun:
+    """The run with one report at each load point, and one of each format beside them."""
+    points = [[_best(point)] for point in run.points]
+    return PlacedRun(run.option, run.block, points, _by_format(run.others))
+
+
+def _by_format(reports: Sequence[Report]) -> list[Report]:
+    found: dict[str, list[Report]] = {}
+    for report in reports:
+        found.setdefault(report.format, []).append(report)
+    return [merged(several) for several in found.values()]
+
+
+def _best(point: Sequence[Report]) -> Report:
+    """Of several formats that counted the same work, that with more detail counts."""
+    best, *others = sorted(_by_format(point), key=lambda report: -report.detail)
+    samples = best.samples
+    if others:
+        samples = Samples()
+        for one in (best, *others):
+            samples.extend(one.samples)
+    best = replace(best, clients=clients_of(point), samples=samples)
+    for other in others:
+        known = {figure.name for figure in best.figures}
+        best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
+        best.rows = {**other.rows, **best.rows}
+        best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
+    return best
 
 
 def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
@@ -33,7 +66,9 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
     began = earliest(r.began for r in reports)
     found = replace(reports[0], began=began, samples=Samples(), facts={}, work=None)
     lengths_s = [r.seconds or 0.0 for r in reports]
-    shifts_s = [seconds_between(began, r.began) or 0.0 for r in reports]
+    # readings without times follow those of the report before
+    numbers = accumulate((r.numbered * (not side_by_side) for r in reports), initial=0)
+    shifts_s = [seconds_between(began, r.began) or float(n) for r, n in zip(reports, numbers, strict=False)]
     found.seconds = sum(lengths_s) or None
     if side_by_side:
         found.seconds = max(map(sum, zip(shifts_s, lengths_s, strict=True))) or None
@@ -106,7 +141,7 @@ def _figures(reports: Sequence[Report], into: Report) -> Iterable[Figure]:
     for name, several in found.items():
         figure = several[0][1]
         values = [f.value for _, f in several]
-        weights = [r.seconds or 1.0 for r, _ in several]
+        weights = [r.seconds or r.numbered or 1.0 for r, _ in several]
         if figure.pools == "work":
             weights = [r.work.transactions if r.work else 0 for r, _ in several]
         if figure.pools == "no" or not sum(weights):

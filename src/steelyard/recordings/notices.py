@@ -6,12 +6,13 @@ from pathlib import Path
 
 from steelyard.printable import printable
 from steelyard.quantities import significant
+from steelyard.recordings.merge import pooled_run
 from steelyard.recordings.report import PlacedRun, clients_of, one_clock
 from steelyard.recordings.source import Skipped
 
 _LINES_SHOWN = 10
 # notices that an import prints
-_SAID = ("does-not-foot", "run-cut-off", "event-left-out", "left-out")
+_SAID = ("does-not-foot", "run-cut-off", "event-left-out", "left-out", "zone-unknown")
 
 
 def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source: str) -> None:
@@ -40,7 +41,7 @@ def lines_of_import(
     every_line: of these all that were kept, not the first alone.
     """
     for run in runs:
-        yield _shown(run)
+        yield _shown(pooled_run(run))
     for report in (report for run in runs for report in run.reports):
         for code, text in report.notices:
             if code in _SAID:
@@ -60,9 +61,9 @@ def _shown(run: PlacedRun) -> str:
     began = run.began.isoformat(sep=" ", timespec="seconds") if run.began else "begin not known"
     length = f"{significant(run.seconds)} s" if run.seconds else "length not known"
     formats = ", ".join(sorted({report.format for report in run.reports}))
-    work = [max(point, key=lambda report: report.detail).work for point in run.points]
-    counted = sum(one.transactions for one in work if one)
-    done = f", {counted:,} done" if any(work) else ", no work counted"
+    work = [report.work for report in run.reports if report.work]
+    counted = sum(one.transactions for one in work)
+    done = f", {counted:,} done" if work else ", no work counted"
     at = f", clients {' '.join(clients)}" if clients else ""
     return f"{run.option}, block {run.block}: {began}, {length}{at}{done} ({formats})"
 

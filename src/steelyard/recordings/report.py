@@ -96,6 +96,12 @@ class Report:
         return self.place.rpartition(":")[0]
 
     @property
+    def numbered(self) -> int:
+        """Number of its times where they are unknown, and only follow one another; else 0."""
+        unknown = any(code == "interval-unknown" for code, _ in self.notices)
+        return int(max(self.samples.at_s.max(), 0)) + 1 if unknown and self.samples else 0
+
+    @property
     def detail(self) -> int:
         """Of its work; 0 without any."""
         return self.work.detail if self.work else 0
@@ -193,10 +199,10 @@ class Report:
                 }
             self.row(table, **row)
 
-    def sample(self, at_s: float, entity: str, metric: str, value: float | None) -> None:
-        """Adds a reading; none where the value is None or no number."""
+    def sample(self, at_s: float, entity: str, metric: str, value: float | None, weight: float = 1.0) -> None:
+        """Adds a reading; none where the value is None or no number. weight: in a mean."""
         if value is not None and isfinite(value):
-            self.samples.add_row(at_s, entity, {metric: value})
+            self.samples.add_row(at_s, entity, {metric: value}, weight)
 
 
 def seconds_between(first: datetime | None, later: datetime | None) -> float | None:

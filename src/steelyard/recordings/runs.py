@@ -135,6 +135,12 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
         line = report.place.rpartition(":")[2]
         text = f"the run from line {line} on has no count of its work: left out"
         counted[0].notice("run-cut-off", text)
+    for run in runs:
+        for report in run.reports:
+            if _zones_differ(report, run):
+                report.notice(
+                    "zone-unknown", "its clock names no zone, or alone does: it begins with the run"
+                )
     return runs
 
 
@@ -193,9 +199,14 @@ def _attach(runs: Sequence[PlacedRun], report: Report) -> None:
         run.others += filter(None, [part])
 
 
+def _zones_differ(report: Report, other: Report | PlacedRun) -> bool:
+    """Whether only one of two times names its zone."""
+    return bool(report.began and other.began) and seconds_between(report.began, other.began) is None
+
+
 def _check_zones(report: Report, other: Report | PlacedRun) -> None:
     """Raises InputError where only one of two times names its zone."""
-    if report.began and other.began and seconds_between(report.began, other.began) is None:
+    if _zones_differ(report, other):
         raise InputError(
             f"{report.place}: one clock names its zone, the other does not",
             'give the offset in a schedule: [[choices]] files = "..." utc_offset_minutes = 0',

@@ -33,13 +33,13 @@ class Samples:
         self.dropped = 0
         self._max = readings_max
         self._count = 0
-        # of each reading: time, value, and how many readings it is the mean of
+        # of each reading: time, value, and its weight in a mean
         self._cells: dict[Series, array[float]] = {}
 
-    def add_row(self, at_s: float, entity: str, values: Mapping[str, float]) -> None:
-        """Adds readings of one entity at one time: a value for each metric."""
+    def add_row(self, at_s: float, entity: str, values: Mapping[str, float], weight: float = 1.0) -> None:
+        """Adds readings of one entity at one time: a value for each metric. weight: of them in a mean."""
         for metric, value in values.items():
-            self._add((entity, metric), array("d", (at_s, value, 1)))
+            self._add((entity, metric), array("d", (at_s, value, weight)))
         self._limit()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:

@@ -140,8 +140,8 @@ def _readings(run: PlacedRun, axis: Sequence[_Placed], length_s: float) -> dict[
     for report in run.reports:
         start_s = starts.get(id(report), seconds_between(run.began, report.began) or 0.0)
         # readings that are only numbered are spread over the run
-        numbered = any(code == "interval-unknown" for code, _ in report.notices) and report.samples
-        each_s = length_s / (max(report.samples.at_s.max(), 0.0) + 1.0) if numbered else 0.0
+        numbered = report.numbered
+        each_s = length_s / max(numbered, 1)
         for (entity, metric), table in report.samples.tables.items():
             at_s = each_s * (table[:, 0] + 0.5) if numbered else table[:, 0] + start_s
             names = {

@@ -274,8 +274,8 @@ def test_pidstat_of_old_versions_and_by_the_epoch(tmp_path: Path) -> None:
     assert series(report)["pid 4711 postgres", "cpu_percent"] == [(1, 50)]
     text = banner + (old + row).replace("10:00:00", "1795745122").replace("10:00:01", "1795745123")
     (report,), _ = of_text(tmp_path, text)
-    assert str(report.began) == "2026-11-27 02:05:23+00:00"
-    assert series(report)["pid 4711 postgres", "cpu_percent"] == [(0, 50)]
+    assert str(report.began) == "2026-11-27 02:05:22+00:00"
+    assert series(report)["pid 4711 postgres", "cpu_percent"] == [(1, 50)]
 
 
 # texts whose times or numbers the locale writes

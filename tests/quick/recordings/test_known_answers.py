@@ -372,7 +372,7 @@ def test_iostat_with_decimal_commas(one: One) -> None:
 
 def test_iostat_at_its_times(one: One) -> None:
     report = one(layouts.IOSTAT_TIMES)
-    assert report.began == datetime(2026, 3, 2, 10) and report.seconds == 4.0
+    assert report.began == datetime(2026, 3, 2, 10, tzinfo=UTC) and report.seconds == 4.0
     assert figures(report) == {"cpu_busy_iostat": 80.0}
     assert samples(report)[2.0, "device vda", "util_percent"] == 20.0
 

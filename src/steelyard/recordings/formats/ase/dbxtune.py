@@ -9,7 +9,7 @@ and then the columns of the monitor table. https://github.com/goranschwarz/DbxTu
 from datetime import datetime
 
 from steelyard.errors import InputError
-from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, add_spinlock
+from steelyard.recordings.formats.ase.monitor_tables import NAMES, add_numbers, add_spinlock, keys_of
 from steelyard.recordings.lines import Lines, Now, has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -66,7 +66,7 @@ def _row(now: Now, row: Row) -> None:
     cells = {column: cell(text) for column, text in raw.items()}
     values = {column: value for column, value in cells.items() if column not in _OWN}
     now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})
-    names = [raw[key] for key in NAMES if cells.get(key) is not None]
+    names = [raw[key] for key in keys_of(raw)]
     words = names or [value for value in values.values() if isinstance(value, str)]
     add_numbers(report, at_s, " ".join([name, *words])[:200], values)
 

@@ -22,7 +22,11 @@ _COUNTERS = {
     "numrecompilesplanflushes", "grabs", "spins", "waits", "logicalreads", "physicalreads", "cachesearches",
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
 }  # fmt: skip
-NAMES = ("spinlockname", "cachename", "enginenumber", "name", "waiteventid", "instanceid")
+# columns that say of which thing a row is
+NAMES = (
+    "spinlockname", "cachename", "iobuffersize", "enginenumber", "name", "logicalname", "iotype", "dbid",
+    "objectid", "indexid", "spid", "kpid", "waiteventid", "instanceid",
+)  # fmt: skip
 # what is used, and the columns that add up to what there is
 _LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
 # as a list, whose heading has no ruler
@@ -47,23 +51,34 @@ def _row(now: Now, row: Row) -> None:
     cells = row.cells
     if "spinlockname" in cells:
         spins, name = whole(cells["spins"]), add_spinlock(now, row.table, cells)
-        captures = sum(latch == name for _, latch in now.latches)
-        now.report.sample(captures - 1, name, "spins", float(spins))
+        # several spinlocks may have one name
+        now.counts[name, sum(latch == name for _, latch in now.latches) - 1] += spins
     else:
-        _reading(now, cells)
+        _reading(now, row)
     if not all(cells.values()):
         # isql prints NULL, and pads a row: a cell without anything was cut off
         now.source.skip(row.line, row.text, in_part=True)
     now.texts.add(row, {c: cell(text) for c, text in cells.items() if c not in NAMES})
 
 
-def _reading(now: Now, cells: Cells) -> None:
+def _reading(now: Now, row: Row) -> None:
     """Raises KeyError, ValueError."""
-    name = next((name for name in NAMES if cells.get(name)), "")
-    entity = f"{name} {cells[name]}"
-    values = {c: cell(text) for c, text in cells.items() if c != name and not c.endswith("id")}
+    entity = " ".join(f"{name} {row.cells[name]}" for name in keys_of(row.cells))
+    if f"{row.table} {entity}" in now.seen:
+        raise ValueError(entity)
+    values = {c: cell(text) for c, text in row.cells.items() if c not in NAMES and not c.endswith("id")}
     add_numbers(now.report, now.numbers[entity], entity, values)
     now.numbers[entity] += 1
+    now.seen.add(f"{row.table} {entity}")
+
+
+def keys_of(cells: Cells) -> list[str]:
+    """Columns that say of which thing a row is. Instance 0 is the only one; a process waits for one event at
+    a time, but has counts of many.
+    """
+    given = [name for name in NAMES if cell(cells.get(name, "")) is not None]
+    told = {"instanceid": cells.get("instanceid") != "0", "waiteventid": "waits" in cells}
+    return [name for name in given if told.get(name, True)] or given
 
 
 def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Cell]) -> None:
@@ -82,6 +97,8 @@ def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Ce
 def add_spinlock(now: Now, capture: int, cells: Cells) -> str:
     """Adds counts of a spinlock, whose name it gives, to the capture's. Raises ValueError, KeyError."""
     name = cells["spinlockname" if "spinlockname" in cells else "spinname"]
+    if (instance := cells.get("instanceid", "0")) != "0":
+        name += f" of instance {instance}"
     counts = {"gets": whole(cells["grabs"]), "misses": whole(cells["waits"])}
     if not isinstance(cell(name), str) or min(counts.values()) < 0:
         raise ValueError(name)
@@ -103,6 +120,8 @@ def _listed(now: Now, found: Found) -> None:
 
 
 def _close(now: Now) -> None:
+    for (name, at), spins in now.counts.items():
+        now.report.sample(at, name, "spins", float(spins))
     if max(now.numbers.values(), default=0) > 1:
         now.report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
     now.report.differences("latches", "monSpinlockActivity")

@@ -17,7 +17,8 @@ from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Cells
 
 _BEGINS = "WORKLOAD REPOSITORY report for|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
-_TITLES = r"Latch Sleep [Bb]reakdown|AWR Report for DB|AWR \d"
+_TITLES = r"Latch Sleep [Bb]reakdown|(?:Parent|Child) Latch Statistics|AWR Report for DB|AWR \d"
+_OF_PARTS = "Parent and Child Latch Statistics: their counts are part of the other ones, and are left out"
 # of rates: rounded, and of a time that is rounded to seconds
 _SLACK = 0.01
 _BREAK = re.compile(r"</?(?:tr|table|h\d|p|br|title|body)\b[^>]*>", re.IGNORECASE)
@@ -52,6 +53,11 @@ def _server(now: Now, found: Found) -> None:
     now.report.server = found[1]
 
 
+def _title(now: Now, found: Found) -> None:
+    now.words["part"] = found[1] or ""
+    raise NotMine
+
+
 def _snap(now: Now, found: Found) -> None:
     at, report = moment_in(found[2], "%d-%b-%y %H:%M:%S"), now.report
     if found[1] == "Begin":
@@ -69,7 +75,9 @@ def _row(now: Now, cells: Cells) -> None:
     report = now.report
     # Statspack heads one of its tables otherwise
     name = cells.get("latch_name") or cells.get("latch")
-    if name and "where" in cells:
+    if name and now.words["part"]:
+        report.notice("left-out", _OF_PARTS)
+    elif name and "where" in cells:
         report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
     elif name and "misses" in cells:
         counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
@@ -129,6 +137,7 @@ def _close(now: Now) -> None:
 _LINES = Lines(
     (
         rule(r"[\s|]*(Begin|End) Snap:[\s|]+\d+[\s|]+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d).*", _snap),
+        rule(r"[^|]*?\b(Parent |Child )?Latch (?:Statistics|Activity|Sleep|Miss)\b[^|]*", _title),
         rule(r"[^|]* DB/Inst: *(\S+)[^|]*", _server),
         known(_BEGINS, "report"),
         rule(r"\s*Elapsed:\s+([\d,.]+) \(mins\).*", _elapsed),

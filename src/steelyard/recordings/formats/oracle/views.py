@@ -26,11 +26,13 @@ def _row(now: Now, row: Row) -> None:
         for c, one in _LATCH.items()
         if number(cells.get(c, "")) is not None
     }
-    # a latch has children, each with its number
-    name = " ".join(filter(None, (cells["name"], cells.get("child"))))
-    if not name or f"{row.table} {name}" in now.seen:
+    # of gv$ each instance counts for itself; a latch has children, each with its number or its address
+    of = f" of instance {cells['inst_id']}" if cells.get("inst_id") else ""
+    name, address = " ".join(filter(None, (cells["name"], cells.get("child")))) + of, cells.get("addr", "")
+    if not cells["name"] or f"{row.table} {name}" in now.seen or now.words[name] not in ("", address):
         raise NotMine
     now.seen.add(f"{row.table} {name}")
+    now.words[name] = address
     if "gets" in counts:
         report.row("latches", latch=name, **counts)
     elif value is None:
@@ -39,9 +41,10 @@ def _row(now: Now, row: Row) -> None:
         at = now.numbers[name]
         now.numbers[name] += 1
         counted = "Count" in name and "Block Count" not in name
-        report.sample(at, "result cache", slug(name) + ("_total" if counted else ""), value)
-        if name == "Block Count Maximum":
-            report.sample(at, "result cache", "block_count_current_limit", value)
+        metric = slug(cells["name"]) + ("_total" if counted else "")
+        report.sample(at, f"result cache{of}", metric, value)
+        if metric == "block_count_maximum":
+            report.sample(at, f"result cache{of}", "block_count_current_limit", value)
 
 
 def _close(now: Now) -> None:

@@ -11,7 +11,6 @@ from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
-_NAMES = ("cpu", "iface", "disk-device", "intr", "number", "filesystem", "fchost")
 _HOST = re.compile(r'"(nodename|number-of-cpus)"\s*:\s*("[^"]*"|\d+)\s*,')
 _BEGINS = re.compile(r'"statistics"\s*:\s*\[')
 _DECODER = json.JSONDecoder()
@@ -80,28 +79,27 @@ def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
     if isinstance(stamp, str):
         raise InputError(f"{source.path}: JSON of mpstat or iostat is not read", "record its text")
     at = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}")
-    at = at.replace(tzinfo=UTC) if stamp.get("utc") == 1 else at
-    if report.began is None:
-        interval_s = float(stamp.get("interval", 0))
-        # a longer interval is damage
-        report.began = at - timedelta(seconds=interval_s if 0 < interval_s <= DAY_S else 0)
-    _numbers(report, report.at(at), one, "host", "")
+    # from 12.7.1 on the zone has a name
+    at = at.replace(tzinfo=UTC) if stamp.get("utc") == 1 or stamp.get("tz") == "UTC" else at
+    interval_s = float(stamp.get("interval", 0))
+    # a longer interval is damage
+    interval_s = interval_s if 0 < interval_s <= DAY_S else 0.0
+    report.began = report.began or at - timedelta(seconds=interval_s)
+    _numbers(report, (report.at(at), interval_s or 1.0), one, "host", "")
 
 
-def _numbers(report: Report, at_s: float, value: Any, entity: str, name: str) -> None:
-    """Adds every number, with its path."""
+def _numbers(report: Report, at: tuple[float, float], value: Any, entity: str, name: str) -> None:
+    """Adds every number, with its path. at: time, and the seconds for which it stands."""
     if isinstance(value, dict):
-        table = cast("dict[str, Any]", value)
-        key = next((n for n in _NAMES if n in table), None)
-        entity = f"{key} {table[key]}" if key else entity
-        for inner, part in table.items():
-            if inner != key:
-                _numbers(report, at_s, part, entity, f"{name}_{inner}".strip("_").replace("-", "_"))
+        for inner, part in cast("dict[str, Any]", value).items():
+            _numbers(report, at, part, entity, f"{name}_{inner}".strip("_").replace("-", "_"))
     elif isinstance(value, list):
-        for part in cast("list[Any]", value):
-            _numbers(report, at_s, part, entity, name)
+        for part in cast("list[dict[str, Any]]", value):
+            # a thing among others has its name first
+            (first, of), *others = part.items()
+            _numbers(report, at, dict(others), f"{first} {of}", name)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        report.sample(at_s, entity, name, float(value))
+        report.sample(at[0], entity, name, float(value), at[1])
 
 
 def _busy(report: Report) -> None:
