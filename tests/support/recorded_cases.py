@@ -26,6 +26,16 @@ def one(name: str, not_understood: int = 0) -> Report:
     return report
 
 
+def of_text(folder: Path, text: str, name: str = "report.txt") -> tuple[list[Report], Source]:
+    (folder / name).write_text(text)
+    source = Source(folder / name)
+    return reports_in(source), source
+
+
+def codes(report: Report) -> set[str]:
+    return {code for code, _ in report.notices}
+
+
 def figures(report: Report) -> dict[str, float]:
     return {figure.name: figure.value for figure in report.figures}
 

@@ -10,22 +10,11 @@ from pathlib import Path
 import pytest
 from damaged_files import said_by
 from layouts import LAYOUTS, PIDSTAT_ALL
-from recorded_cases import CASES, figures, one, read, series, work
+from recorded_cases import CASES, codes, figures, of_text, one, read, series, work
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-
-
-def of_text(folder: Path, text: str, name: str = "report.txt") -> tuple[list[Report], Source]:
-    (folder / name).write_text(text)
-    source = Source(folder / name)
-    return reports_in(source), source
-
-
-def codes(report: Report) -> set[str]:
-    return {code for code, _ in report.notices}
 
 
 def test_a_lock_of_freebsd_may_have_blanks_in_its_name() -> None:

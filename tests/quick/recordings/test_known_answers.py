@@ -134,7 +134,7 @@ def test_tables_of_dbxtune(tmp_path: Path) -> None:
     assert found[0.0, "CmEngines 0", "contextswitches_total"] == 1000
     assert found[60.0, "CmEngines 0", "contextswitches_total"] == 4000
     # NULL is not 0
-    assert found[0.0, "CmEngines 0", "cputime"] == 12.5
+    assert found[0.0, "CmEngines 0", "cputime_total"] == 12.5
     assert (60.0, "CmEngines 0", "cputime") not in found
     cache = samples(of_dbxtune(tmp_path, "CmStatementCache_abs", layouts.DBXTUNE_CACHE))
     assert cache[0.0, "CmStatementCache", "usedsizekb_limit"] == 20_480

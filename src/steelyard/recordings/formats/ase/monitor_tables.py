@@ -21,6 +21,9 @@ _COUNTERS = {
     "numsearches", "hitcount", "numinserts", "numremovals", "numrecompilesschemachanges",
     "numrecompilesplanflushes", "grabs", "spins", "waits", "logicalreads", "physicalreads", "cachesearches",
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
+    "cputime", "usercputime", "systemcputime", "idlecputime", "iocputime", "waittime", "reads", "apfreads",
+    "writes", "physicalwrites", "pagesread", "pageswritten", "ios", "iotime", "devsemaphorerequests",
+    "devsemaphorewaits",
 }  # fmt: skip
 # columns that say of which thing a row is
 NAMES = (
