@@ -200,7 +200,7 @@ class Columns:
             seen.add((heading, entity))
             rows, unequal = rows + 1, unequal + (not foots)
             if again == number:
-                text = f"{self.tool} began again: its first reading counts since the boot, and is left out"
+                text = f"{self.tool} seems to have begun again: a first reading, since the boot, is left out"
                 report.notice("since-boot", text)
                 continue
             # iostat begins with a banner
