@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 from histograms import histogram
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import _core
@@ -62,6 +62,7 @@ def part(host: str, values: list[int], clock: Offset = SAME, seconds: int = 1) -
     return Part(host, clock, HostResult(EngineResult("load", tables, facts), EMPTY, ()))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.integers(0, 2047), min_size=1, max_size=80), min_size=1, max_size=6))
 def test_merged_percentiles_are_those_of_all_samples_together(hosts: list[list[int]]) -> None:
     whole = merged([part(f"h{n}", values) for n, values in enumerate(hosts)])

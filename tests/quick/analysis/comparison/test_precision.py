@@ -85,7 +85,7 @@ def test_nine_of_ten_studies_show_a_difference_of_the_size_of_their_resolution()
     typical = np.median([judged(1.0, seed).precision.resolution_percent for seed in range(100, 120)])
     shown = [
         next(c for c in judged(1 + typical / 100, seed).comparisons if c.clients is None).low > 1
-        for seed in range(60)
+        for seed in range(30)
     ]
     assert 0.78 < np.mean(shown) < 0.99
 
