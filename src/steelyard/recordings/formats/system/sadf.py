@@ -75,8 +75,8 @@ def _report(source: Source, head: str) -> Report:
 
 def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
     """Adds all numbers of one time. The first stand for the interval before it."""
-    stamp = one.pop("timestamp", {})
-    if isinstance(stamp, str):
+    stamp = one.pop("timestamp", "")
+    if "date" not in stamp:
         raise InputError(f"{source.path}: JSON of mpstat or iostat is not read", "record its text")
     at = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}")
     # from 12.7.1 on the zone has a name
