@@ -80,11 +80,12 @@ def heading_of(
 class _Row(NamedTuple):
     """A row of a reading. Times are seconds since the year 1, or of an unknown day.
 
-    before_s: of the reading before, or of a heading after it. things: values by thing and metric. foots: its
-    shares add up.
+    first_s: of the first heading. before_s: of the reading before, or of a heading after it. things: values
+    by thing and metric. foots: its shares add up.
     """
 
     number: int
+    first_s: float | None
     before_s: float | None
     at_s: float | None
     zone: tzinfo | None
@@ -123,7 +124,8 @@ class Columns:
         for row, length_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
             if origin_s is None:
                 # it stands for the time before it
-                origin_s, origin = (row.at_s or 0.0) - _known_s(row), row.number
+                at_s, origin = row.at_s or 0.0, row.number
+                origin_s = at_s - (_length_s(row.first_s, at_s) or _length_s(row.before_s, at_s))
                 if origin_s >= DAY_S:
                     days, second = divmod(origin_s, DAY_S)
                     day = datetime.fromordinal(int(days)).replace(tzinfo=row.zone)
@@ -151,7 +153,7 @@ class Columns:
             if row.number:
                 text = f"the first reading of {self.tool} counts since the boot: left out"
                 report.notice("since-boot", text)
-                yield row
+                yield row._replace(first_s=first[0].at_s)
                 yield from rows
                 return
             first.append(row)
@@ -165,7 +167,7 @@ class Columns:
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
         # the time before the last one, and the last one
-        spans: dict[Heading | None, tuple[float | None, float | None]] = {}
+        first_s, spans = None, dict[Heading | None, tuple[float | None, float | None]]()
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
@@ -179,10 +181,11 @@ class Columns:
             if stamped or began_again or (heading, entity) in seen:
                 number += any(thing for _, thing in seen)
                 seen, stamp = set[tuple[Heading | None, str]](), own if stamped else (None, None)
+            at_s, zone = stamp if own[0] is None else own
             if begins:
                 seen.add((heading, ""))
                 rows, again = 0, number if began_again else again
-            at_s, zone = stamp if own[0] is None else own
+                first_s = own[0] if first_s is None else first_s
             before_s, last_s = spans.get(heading, (None, None))
             if at_s != last_s and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
@@ -206,7 +209,7 @@ class Columns:
             # iostat begins with a banner
             if since_boot and self.page and not number:
                 boot |= things
-            yield _Row(number, before_s, at_s, zone, things, foots)
+            yield _Row(number, first_s, before_s, at_s, zone, things, foots)
         if unequal:
             text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
             report.notice("does-not-foot", text)
@@ -246,10 +249,10 @@ class Columns:
             yield line, text, heading, bool(begins), (at_s, zone), cells
 
 
-def _known_s(row: _Row) -> float:
-    """The seconds for which a row stands; 0: unknown. A longer interval is damage."""
-    length_s = (row.at_s or 0.0) - (row.before_s or 0.0)
-    return length_s if row.before_s is not None and 0 < length_s <= DAY_S else 0.0
+def _length_s(before_s: float | None, at_s: float | None) -> float:
+    """Of the interval between two times; 0: unknown. A longer one than a day is damage."""
+    length_s = 0.0 if before_s is None or at_s is None else at_s - before_s
+    return length_s if 0 < length_s <= DAY_S else 0.0
 
 
 def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
@@ -257,7 +260,7 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
     early: list[_Row] = []
     length_s = 0.0
     for row in rows:
-        length_s = _known_s(row) or length_s or float(row.at_s is None)
+        length_s = _length_s(row.before_s, row.at_s) or length_s or float(row.at_s is None)
         early.append(row)
         if length_s:
             yield from ((one, length_s) for one in early)
