@@ -130,13 +130,13 @@ ROOMS = {
     """,
     "recordings": """
         cells limits published samples schedule
-        source
+        headings source
         report
         columns events tables
         lines
         formats
-        filing merge notices registry
-        runs table_files tables_of_run
+        filing merge registry
+        notices runs table_files tables_of_run
         assemble
         importing
     """,

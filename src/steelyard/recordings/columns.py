@@ -3,14 +3,14 @@
 A reading ends where a heading or a thing comes again, or with the line of the next time.
 """
 
-import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, next_s, number, time_of
+from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, next_s, time_of
+from steelyard.recordings.headings import Heading, names_in, row_of
 from steelyard.recordings.report import Report
 from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import BANNER, Source
@@ -19,62 +19,8 @@ from steelyard.recordings.source import BANNER, Source
 _KNOWN = re.compile(
     r"(?:--time--)?\s*(?:-*procs|kthr)\b|(?!Device)[^\W\d]+\.? ?:\s|Summary|\s*$|.*LINUX RESTART"
 )
-# shares of a row may differ from 100 % by rounding, and by this
-_SLACK = 0.1
-_DECIMAL = re.compile(r"\d+[.,]\d+")
-_ID = re.compile(r"\d+|-")
-_IDS = ("UID", "PID", "TGID", "TID")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
-
-
-@dataclass(frozen=True, eq=False)
-class Heading:
-    """What stands in the columns.
-
-    numbers: place and metric. named: place and prefix of cells that name what a row is of; of: of a row
-    without them. shares: places that add up to 100 %; shares_of: their thing where it is not that of the row.
-    ids: places of whole numbers; rates: of numbers with the same decimals. free: the last column may hold
-    blanks.
-    """
-
-    width: int
-    numbers: tuple[tuple[int, str], ...]
-    named: tuple[tuple[int, str], ...]
-    of: str
-    shares: tuple[int, ...]
-    shares_of: str
-    ids: tuple[int, ...]
-    rates: tuple[int, ...]
-    free: bool
-
-
-def metric(column: str) -> str:
-    """`%usr` -> `usr_percent`, `rkB/s` -> `rkb_per_s`: the name of a column with its unit last."""
-    name = column.strip(":")
-    if name.startswith("%"):
-        return name[1:].lower().replace("-", "_") + "_percent"
-    return name.lower().replace("/s", "_per_s").replace("-", "_").replace("/", "_per_")
-
-
-def heading_of(
-    columns: Sequence[str], names: Collection[str] = (), of: str = "host", shares_of: str = ""
-) -> Heading:
-    """Columns as sysstat names them, shares with `%`. names: those that name what a row is of."""
-    places = list(enumerate(columns))
-    texts = {*names, *_IDS, "USER", "CPU", "Command"}
-    shares = tuple(i for i, column in places if column[:1] == "%")
-    return Heading(
-        len(columns),
-        tuple((i, metric(column)) for i, column in places if column not in texts),
-        tuple((i, f"{c.strip(':').lower()} " if c != "Command" else "") for i, c in places if c in names),
-        of,
-        shares if {"%idle", "%idl", "%id"} & {*columns} else (),
-        shares_of,
-        tuple(i for i, column in places if column in _IDS),
-        tuple(i for i, column in places if column[:1] == "%" or column.endswith("/s")),
-        "Command" in columns[-1:],
-    )
 
 
 class _Row(NamedTuple):
@@ -171,7 +117,7 @@ class Columns:
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
-            read = _read(heading, cells, comma) if heading and cells else None
+            read = row_of(heading, cells, comma) if heading and cells else None
             if cells and not read:
                 source.skip(line, text)
                 continue
@@ -233,7 +179,7 @@ class Columns:
                 continue
             day, at_s, zone, rest = time_of(text)
             cells = rest.split()
-            names = _names(cells)
+            names = names_in(cells)
             begins = bool(names) and headings.setdefault(names, self.heading([*names]))
             if begins:
                 heading, cells = begins, list[str]()
@@ -266,49 +212,3 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
             yield from ((one, length_s) for one in early)
             early = []
     yield from ((one, 1.0) for one in early)
-
-
-def _read(
-    heading: Heading, cells: list[str], comma: bool
-) -> tuple[str, dict[str, dict[str, float]], bool] | None:
-    """What a row is of, its values by thing and metric, and whether its shares add up; None: it is no row."""
-    last = heading.width - 1
-    if heading.free and len(cells) > heading.width:
-        if cells[last].isdigit():
-            # a number too many before the command
-            return None
-        cells = [*cells[:last], " ".join(cells[last:])]
-    # all have as many decimals: a number without them is that of another column; no name has decimals
-    if (
-        len(cells) != heading.width
-        or any(not _ID.fullmatch(cells[i]) for i in heading.ids)
-        or len({_decimals(cells[i]) for i in heading.rates} - {None}) > 1
-        or any(_DECIMAL.fullmatch(cells[i]) for i, _ in heading.named)
-    ):
-        return None
-    entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
-    things: dict[str, dict[str, float]] = {}
-    try:
-        values = {i: number(cells[i], comma) for i, _ in heading.numbers}
-    except ValueError:
-        return None
-    for i, name in heading.numbers:
-        if (value := values[i]) is not None:
-            thing = heading.shares_of * (i in heading.shares) or entity
-            things.setdefault(thing, {})[name] = value
-    shares = [values[i] or 0.0 for i in heading.shares]
-    step = 10.0 ** -(_decimals(cells[heading.shares[0]]) or 0) if shares else 1.0
-    foots = not any(shares) or abs(sum(shares) - 100) <= _SLACK + len(shares) * step / 2
-    return (entity, things, foots) if things else None
-
-
-def _names(cells: list[str]) -> tuple[str, ...]:
-    """The names in a heading; none in a row, which has numbers."""
-    names = tuple(itertools.takewhile(lambda cell: cell[:1] != "(", cells))
-    # an interrupt is named by its number: 24/s
-    return () if any(cell[:1].isdigit() and not cell.endswith("/s") for cell in names) else names
-
-
-def _decimals(cell: str) -> int | None:
-    found = re.search(r"\d(?:[.,](\d+))?$", cell)
-    return len(found[1] or "") if found else None

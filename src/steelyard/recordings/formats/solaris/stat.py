@@ -4,7 +4,8 @@ mpstat prints `st` in place of `wt` from 11.x on. Times are not printed: reading
 reading counts since the boot.
 """
 
-from steelyard.recordings.columns import Columns, Heading, heading_of
+from steelyard.recordings.columns import Columns
+from steelyard.recordings.headings import Heading, heading_of
 from steelyard.recordings.lines import has
 
 _MPSTAT, _VMSTAT = (

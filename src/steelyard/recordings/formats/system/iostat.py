@@ -1,6 +1,7 @@
 """iostat (Linux). Its first report counts since the boot: it is left out where others follow."""
 
-from steelyard.recordings.columns import Columns, Heading, heading_of
+from steelyard.recordings.columns import Columns
+from steelyard.recordings.headings import Heading, heading_of
 from steelyard.recordings.lines import has
 
 

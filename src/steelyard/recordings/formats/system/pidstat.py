@@ -1,7 +1,8 @@
 """pidstat (Linux). CPU, memory, I/O and switches of processes. Column CPU says where one ran last."""
 
 from steelyard.recordings.cells import CLOCK
-from steelyard.recordings.columns import Columns, heading_of
+from steelyard.recordings.columns import Columns
+from steelyard.recordings.headings import heading_of
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
 

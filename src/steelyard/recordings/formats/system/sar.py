@@ -1,7 +1,8 @@
 """sar (Linux), as text. Where the binary file is gone: `sadf -j` of the binary is the better source."""
 
 from steelyard.recordings.cells import CLOCK
-from steelyard.recordings.columns import Columns, Heading, heading_of
+from steelyard.recordings.columns import Columns
+from steelyard.recordings.headings import Heading, heading_of
 from steelyard.recordings.lines import has
 from steelyard.recordings.source import BANNER
 

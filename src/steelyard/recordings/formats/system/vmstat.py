@@ -4,7 +4,8 @@ Amounts of memory and pages have the unit that the option -S chose, which the te
 names carry none. Without timestamps (-t) the readings are numbered.
 """
 
-from steelyard.recordings.columns import Columns, Heading, heading_of
+from steelyard.recordings.columns import Columns
+from steelyard.recordings.headings import Heading, heading_of
 from steelyard.recordings.lines import has
 
 _CPU = ("us", "sy", "id", "wa", "st", "gu")
