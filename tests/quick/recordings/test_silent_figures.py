@@ -1,0 +1,97 @@
+"""Reports of which a wrong figure was once read without a word; each with its right one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from steelyard.errors import InputError
+from steelyard.recordings.registry import reports_in
+from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
+
+Read = Callable[[str], list[Report]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Reads a text of which every line is understood."""
+
+    def whole(text: str) -> list[Report]:
+        (tmp_path / "report.txt").write_text(text)
+        source = Source(tmp_path / "report.txt")
+        found = reports_in(source)
+        assert source.skipped.count == 0, source.skipped.lines
+        return found
+
+    return whole
+
+
+def shares(report: Report) -> dict[str, float]:
+    rows = report.rows["profile"]
+    total = sum(row["samples"] for row in rows)
+    return {row["stack"]: round(100 * row["samples"] / total, 1) for row in rows}
+
+
+def event(samples: str, rows: str, columns: str = "Overhead") -> str:
+    heading = f"# {columns}  Command  Shared Object      Symbol\n# ......\n#\n"
+    return f"# Samples: {samples}\n# Event count (approx.): 16100\n#\n{heading}{rows}\n\n"
+
+
+ROWS = "    20.00%  postgres  postgres  [.] ExecScan\n    10.00%  postgres  [kernel]  [k] copy_user\n"
+SHARES = {"postgres;ExecScan": 20, "postgres;copy_user_[k]": 10, "functions not listed": 70}
+
+
+@pytest.mark.parametrize("samples", ["2000", "2K", "10M"])
+def test_functions_that_perf_report_leaves_out_are_of_the_total(read: Read, samples: str) -> None:
+    """As with --percent-limit, or of the first lines alone."""
+    (report,) = read(event(f"{samples} of event 'cycles:P'", ROWS))
+    assert shares(report) == SHARES
+
+
+def test_functions_left_out_beside_children_and_samples(read: Read) -> None:
+    children = re.sub("(?m)^", "    90.00%", ROWS, count=2)
+    (report,) = read(event("2000 of event 'cycles'", children, "Children      Self"))
+    assert shares(report) == SHARES
+    # 1K is 1,000 to 1,999: by their shares 1,500
+    counted = ROWS.replace("20.00%", "20.00%  300").replace("10.00%", "10.00%  150")
+    (report,) = read(event("1K of event 'cycles'", counted, "Overhead  Samples"))
+    assert shares(report) == SHARES and report.rows["profile"][-1]["samples"] == 1050
+
+
+def test_rounded_shares_of_perf_report_leave_nothing_out(read: Read) -> None:
+    rows = "".join(f"     3.33%  postgres  postgres  [.] f{i}\n" for i in range(30))
+    (report,) = read(event("100000 of event 'cycles'", rows))
+    assert len(report.rows["profile"]) == 30
+
+
+GROUP = event(
+    "800 of events 'anon group { intel_pt//u, branch-misses:u }'",
+    "     0.00%  47.50%     0.00%  47.50%  uname    libc.so      [.] _dl_addr\n",
+    "        Children              Self",
+)
+
+
+def test_a_group_of_events_after_an_event_is_left_out(read: Read) -> None:
+    children = (
+        "    60.00%    60.00%  uname  libc.so  [.] strcmp\n    40.00%    40.00%  uname  [k]  [k] do_exit\n"
+    )
+    (report,) = read(event("2000 of event 'cycles'", children, "Children      Self") + GROUP)
+    assert shares(report) == {"uname;strcmp": 60, "uname;do_exit_[k]": 40}
+    assert [code for code, _ in report.notices] == ["event-left-out"]
+    with pytest.raises(InputError, match="nothing in this file was understood"):
+        read(GROUP)
+
+
+def test_an_event_without_samples_is_no_profile(read: Read) -> None:
+    (report,) = read(event("0  of event 'dummy:HG'", "") + event("2000 of event 'cycles:P'", ROWS))
+    assert shares(report) == SHARES and report.facts == {"event": "cycles:P"} and not report.notices
+
+
+def test_an_event_that_comes_again_is_of_another_run(read: Read) -> None:
+    first, second = read(event("2000 of event 'cycles'", ROWS) + event("500 of event 'cycles'", ROWS))
+    assert shares(first) == shares(second) == SHARES
+    assert [report.rows["profile"][0]["samples"] for report in (first, second)] == [400, 100]
