@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from recorded_cases import CASES, work
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -95,3 +96,23 @@ def test_an_event_that_comes_again_is_of_another_run(read: Read) -> None:
     first, second = read(event("2000 of event 'cycles'", ROWS) + event("500 of event 'cycles'", ROWS))
     assert shares(first) == shares(second) == SHARES
     assert [report.rows["profile"][0]["samples"] for report in (first, second)] == [400, 100]
+
+
+PREFIXES = (
+    "hammerdb-1  | ", "2026-03-01T10:01:00.123456789Z ", "Mar 01 10:01:00 bench1 hammerdb[4711]: ",
+    "[2026-03-01 10:01:00] ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_runs_of_hammerdb_with_a_prefix_are_kept_apart(read: Read, prefix: str) -> None:
+    text = (CASES / "hammerdb-loop.txt").read_text()
+    plain, found = (read(re.sub(r"(?m)^(?!Type)(?=.)", begin, text)) for begin in ("", prefix))
+    assert [work(report) for report in plain] == [work(report) for report in found]
+    assert [report.seconds for report in found] == [300, 300, 60]
+
+
+def test_a_failed_user_of_hammerdb_with_a_prefix_is_said(read: Read) -> None:
+    head = "db-1 | Vuser 1:TEST RESULT : System achieved 100 NOPM from 230 MariaDB TPM\n"
+    (report,) = read(head + "db-1 | Vuser 3:FINISHED FAILED\n")
+    assert ("source-warns", "HammerDB: db-1 | Vuser 3:FINISHED FAILED") in report.notices
