@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recorded_cases import CASES, work
+from recorded_cases import CASES, series, work
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -116,3 +116,25 @@ def test_a_failed_user_of_hammerdb_with_a_prefix_is_said(read: Read) -> None:
     head = "db-1 | Vuser 1:TEST RESULT : System achieved 100 NOPM from 230 MariaDB TPM\n"
     (report,) = read(head + "db-1 | Vuser 3:FINISHED FAILED\n")
     assert ("source-warns", "HammerDB: db-1 | Vuser 3:FINISHED FAILED") in report.notices
+
+
+def test_summaries_of_go_tpc_alone_are_runs(read: Read) -> None:
+    """As of `grep -h Summary`."""
+    both = (CASES / "go-tpc-two-runs.txt").read_text().splitlines(keepends=True)
+    first, second = read("".join(line for line in both if "Summary" in line))
+    assert work(first) == (1800, 0, 60, None) and work(second) == (5400, 0, 60, None)
+
+
+def test_readings_of_go_tpc_follow_one_another(read: Read) -> None:
+    line = "[Current] {} - Takes(s): {}, Count: 5, TPM: {}, Sum(ms): 5000.0, Avg(ms): 1000.0\n"
+    took = (
+        ("DELIVERY", 7.5),
+        ("NEW_ORDER", 10.0),
+        ("DELIVERY", 9.0),
+        ("NEW_ORDER", 10.0),
+        ("NEW_ORDER", 10.0),
+    )
+    (report,) = read("".join(line.format(of, s, round(300 / s, 1)) for of, s in took))
+    found = series(report)
+    assert [at for at, _ in found["current NEW_ORDER", "count"]] == [10, 20, 30]
+    assert [at for at, _ in found["current DELIVERY", "count"]] == [7.5, 16.5]
