@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -138,3 +139,13 @@ def test_readings_of_go_tpc_follow_one_another(read: Read) -> None:
     found = series(report)
     assert [at for at, _ in found["current NEW_ORDER", "count"]] == [10, 20, 30]
     assert [at for at, _ in found["current DELIVERY", "count"]] == [7.5, 16.5]
+
+
+def test_the_length_of_k6_is_from_its_first_request_to_its_last(read: Read) -> None:
+    point = {"metric": "http_req_duration", "type": "Point", "data": {"value": 250, "tags": None}}
+    times = [f"2026-03-01T10:00:0{second}.200000Z" for second in range(1, 6)]
+    text = (json.dumps(point).replace('"data": {', f'"data": {{"time": "{at}", ') for at in times)
+    (report,) = read("\n".join(text))
+    assert report.work is not None and report.work.transactions == 5
+    assert report.seconds == pytest.approx(4.25)
+    assert str(report.began)[11:23] == "10:00:00.950"
