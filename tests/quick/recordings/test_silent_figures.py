@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recorded_cases import CASES, series, work
+from layouts import LAYOUTS
+from recorded_cases import CASES, figures, series, work
 
 from steelyard.errors import InputError
 from steelyard.recordings.registry import reports_in
@@ -149,3 +150,20 @@ def test_the_length_of_k6_is_from_its_first_request_to_its_last(read: Read) -> N
     assert report.work is not None and report.work.transactions == 5
     assert report.seconds == pytest.approx(4.25)
     assert str(report.began)[11:23] == "10:00:00.950"
+
+
+def test_benchbase_without_requests_has_no_latency(read: Read) -> None:
+    whole = json.loads((CASES / "benchbase-terminals/tpcc_0.summary.json").read_text())
+    whole |= {"Measured Requests": 0, "Throughput (requests/second)": 0.0, "Goodput (requests/second)": 0.0}
+    whole["Latency Distribution"] = dict.fromkeys(whole["Latency Distribution"], -1)
+    (report,) = read(json.dumps(whole))
+    assert figures(report) == {} and work(report)[0] == 0
+
+
+def test_sysbench_without_an_event_has_no_latency(read: Read) -> None:
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == "drivers/sysbench")
+    text = re.sub(r"transactions: +\d+ +\(.*? per", "transactions:      0      (0.00 per", text)
+    text = re.sub(r"total number of events: +\d+", "total number of events:              0", text)
+    text = re.sub(r"min: +[\d.]+", "min:                    18446744073709.55", text)
+    (report,) = read(text)
+    assert figures(report) == {} and report.work is not None and report.work.transactions == 0
