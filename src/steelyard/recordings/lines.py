@@ -135,12 +135,7 @@ def reading(pattern: str, entity: str, once: str = "") -> Rule:
         cells = found.groupdict()
         at_s = exact(cells.pop("t", None) or "0")
         named = entity.format(**(now.words | cells))
-        # NaN: a latency of no transaction
-        values = {
-            name: exact(cell)
-            for name, cell in cells.items()
-            if cell not in (None, "NaN") and name not in names
-        }
+        values = {name: exact(cell) for name, cell in cells.items() if cell and name not in names}
         timed = "t" in found.groupdict()
         (now.timed if timed else now.report.samples).add_row(at_s, named, values)
         if timed:

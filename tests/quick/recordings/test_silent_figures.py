@@ -167,3 +167,60 @@ def test_sysbench_without_an_event_has_no_latency(read: Read) -> None:
     text = re.sub(r"min: +[\d.]+", "min:                    18446744073709.55", text)
     (report,) = read(text)
     assert figures(report) == {} and report.work is not None and report.work.transactions == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "metrics"),
+    [
+        (
+            "progress: 2.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed, lag 0.000 ms",
+            {"tps", "failed", "lag_ms"},
+        ),
+        ("progress: 2.0 s, 0.0 tps, lat -nan ms stddev -nan, lag -nan ms", {"tps"}),
+        ("progress: 2.0 s, 0.0 tps, lat NaN ms stddev NaN", {"tps"}),
+        ("progress: 2.0 s, 1.0 tps, lat 5.1 ms stddev NaN", {"tps", "latency_mean_ms"}),
+        ("[ 2s ] thds: 4 eps: 0.00 lat (ms,95%): 0.00", {"tps"}),
+    ],
+)
+def test_a_second_without_a_transaction_has_no_latency(read: Read, line: str, metrics: set[str]) -> None:
+    (report,) = read(line + "\n")
+    assert {metric for _, metric in series(report)} == metrics
+
+
+RATES = "tps = {} (including connections establishing)\ntps = {} (excluding connections establishing)\n"
+
+
+@pytest.mark.parametrize(
+    ("planned", "rates", "due"),
+    [
+        ("duration: 60 s", (200, 230), (12_000, 0, 60, 10)),
+        ("duration: 60 s", (200, 206), (12_000, 0, 60, 10)),
+        ("number of transactions per client: 1200", (500, 190_000), (12_000, 0, 24, 10)),
+    ],
+)
+def test_connections_of_pgbench_9_are_part_of_the_time(
+    read: Read, planned: str, rates: tuple[int, int], due: tuple[int, int, float, int]
+) -> None:
+    """-C: each transaction connects."""
+    text = f"transaction type: SELECT only\nnumber of clients: 10\n{planned}\nnumber of transactions actually"
+    (report,) = read(f"{text} processed: 12000\nlatency average: 0.000 ms\n{RATES.format(*rates)}")
+    assert work(report) == due and figures(report) == {} and not report.notices
+
+
+def test_a_script_or_a_statement_of_pgbench_that_comes_again(read: Read) -> None:
+    script = (
+        "SQL script {0}: a.sql\n - weight: 1 (targets 50.0% of total)\n"
+        " - 500 transactions (50.0% of total, tps = 50.000000)\n - latency average = {0}.000 ms\n"
+        " - statement latencies in milliseconds and failures:\n"
+        "         0.{0}00           0  SELECT 1;\n         0.{0}50           0  SELECT 1;\n"
+    )
+    head = "pgbench (16.2)\nnumber of clients: 4\nnumber of transactions actually processed: 1000\n"
+    rate = "tps = 100.000000 (without initial connection time)\n"
+    (report,) = read(head + rate + script.format(1) + script.format(2))
+    assert {entity: [v for _, v in found] for (entity, metric), found in series(report).items()
+            if metric == "latency_mean_ms"} == {
+        "script 1: a.sql": [1], "1: a.sql: statement SELECT 1;": [0.1],
+        "1: a.sql: statement SELECT 1; again": [0.15],
+        "script 2: a.sql": [2], "2: a.sql: statement SELECT 1;": [0.2],
+        "2: a.sql: statement SELECT 1; again": [0.25],
+    }  # fmt: skip
