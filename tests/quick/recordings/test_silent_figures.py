@@ -224,3 +224,19 @@ def test_a_script_or_a_statement_of_pgbench_that_comes_again(read: Read) -> None
         "script 2: a.sql": [2], "2: a.sql: statement SELECT 1;": [0.2],
         "2: a.sql: statement SELECT 1; again": [0.25],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", ["db-1  | ", "     6\t", "2026-03-01T10:01:00Z "])
+def test_lock_stat_with_a_prefix_is_not_understood(read: Read, prefix: str) -> None:
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == "kernel/lock_stat")
+    with pytest.raises(InputError, match="nothing in this file was understood"):
+        read(re.sub("(?m)^", prefix, text))
+
+
+def test_a_warning_of_lock_stat_is_said(read: Read) -> None:
+    text = next(text for text, format_ in LAYOUTS.items() if format_ == "kernel/lock_stat")
+    head, _, rest = text.partition("\n")
+    warning = "*WARNING* lock debugging disabled!! - possibly due to a lockdep warning"
+    (report,) = read(f"{head}\n{warning}\n{rest}")
+    said = "lock_stat: all lock debugging disabled: its counts stopped"
+    assert report.rows == read(text)[0].rows and ("source-warns", said) in report.notices
