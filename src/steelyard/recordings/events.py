@@ -26,15 +26,13 @@ _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
 
 def _lines_of(path: Path, columns: Mapping[str, str], delimiter: str) -> str:
     """A table function of DuckDB that reads a text file; lines that do not fit go to its rejects."""
-    names = ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items())
-    packed = is_packed(path)
     file = one_file(path).replace("'", "''")
     quote = '"' if delimiter == "," else ""
     return (
         f"read_csv('{file}', delim = '{delimiter}', header = {bool(quote)}, auto_detect = false,"
         f" quote = '{quote}', escape = '{quote}', null_padding = {not quote}, store_rejects = true,"
         " rejects_limit = 1000, hive_partitioning = false,"
-        f" compression = '{packed}', columns = {{{names}}})"
+        f" compression = '{is_packed(path)}', columns = {dict(columns)})"
     )
 
 
@@ -46,7 +44,7 @@ def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: s
     Raises InputError for what DuckDB cannot read.
     """
     report = Report(source.place())
-    with readable(source) as path, source.deadline.query(source.path) as connection:
+    with _readable(source) as path, source.deadline.query(source.path) as connection:
         connection.execute("set preserve_insertion_order = false")
         # by second and by client apart: together they would make a group of nearly every row
         connection.execute(
@@ -67,7 +65,7 @@ def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: s
 
 
 @contextmanager
-def readable(source: Source) -> Generator[Path]:
+def _readable(source: Source) -> Generator[Path]:
     """The file itself; a copy of its lines if it is a section, or cut off, which DuckDB refuses."""
     if source.inner is None and not is_cut_off(source.path, source.deadline):
         yield source.path
@@ -80,7 +78,7 @@ def readable(source: Source) -> Generator[Path]:
 
 def asked(source: Source, columns: Mapping[str, str], query: str) -> list[tuple[Any, ...]]:
     """The rows that a query selects from `raw`: columns with blanks between. Raises InputError."""
-    with readable(source) as path, source.deadline.query(source.path) as connection:
+    with _readable(source) as path, source.deadline.query(source.path) as connection:
         return connection.execute(f"with raw as (from {_lines_of(path, columns, ' ')}) {query}").fetchall()
 
 

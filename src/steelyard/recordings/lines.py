@@ -122,6 +122,11 @@ def noted(pattern: str, text: str, code: str = "source-warns") -> Rule:
     return rule(pattern, lambda now, found: now.report.notice(code, text.format(found[0].strip())))
 
 
+def numbers_of(found: Found) -> dict[str, float]:
+    """The number in each named group that has one."""
+    return {name: exact(cell) for name, cell in found.groupdict().items() if cell}
+
+
 def reading(pattern: str, entity: str, once: str = "") -> Rule:
     """Readings of one thing: each named group is a metric; `t` its time. entity: with groups and words."""
     names = re.findall(r"{(\w+)}", entity)
@@ -130,12 +135,7 @@ def reading(pattern: str, entity: str, once: str = "") -> Rule:
         cells = found.groupdict()
         at_s = exact(cells.pop("t", None) or "0")
         named = entity.format(**(now.words | cells))
-        # NaN: a latency of no transaction
-        values = {
-            name: exact(cell)
-            for name, cell in cells.items()
-            if cell not in (None, "NaN") and name not in names
-        }
+        values = {name: exact(cell) for name, cell in cells.items() if cell and name not in names}
         timed = "t" in found.groupdict()
         (now.timed if timed else now.report.samples).add_row(at_s, named, values)
         if timed:
@@ -153,11 +153,7 @@ def figure(
 
 def numbers(pattern: str, once: str = "") -> Rule:
     """Numbers from which the work follows: each named group."""
-
-    def act(now: Now, found: Found) -> None:
-        now.numbers |= {name: exact(cell) for name, cell in found.groupdict().items() if cell}
-
-    return rule(pattern, act, once)
+    return rule(pattern, lambda now, found: now.numbers.update(numbers_of(found)), once)
 
 
 def fact(pattern: str, name: str = "", once: str = "") -> Rule:

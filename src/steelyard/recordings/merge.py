@@ -147,6 +147,6 @@ def _figures(reports: Sequence[Report], into: Report) -> Iterable[Figure]:
         if figure.pools == "no" or not sum(weights):
             into.notice("not-pooled", f"{name} of several intervals cannot be pooled: left out")
         elif figure.pools in ("max", "min"):
-            yield replace(figure, value=max(values) if figure.pools == "max" else min(values))
+            yield replace(figure, value=(max if figure.pools == "max" else min)(values))
         else:
             yield replace(figure, value=fmean(values, weights))

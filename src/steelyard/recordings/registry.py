@@ -74,9 +74,9 @@ def reports_in(source: Source) -> list[Report]:
     if len(known) > 1 and any(part.title for part, _ in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
     found = [report for part, names in parts for report in _read(part, *names)]
-    found = [report for report in found if not report.work or report.work.transactions >= 0]
-    if understood := [report for report in found if report.understood]:
-        return understood
+    found = [r for r in found if r.understood and (not r.work or r.work.transactions >= 0)]
+    if found:
+        return found
     if not source.skipped.lines:
         raise InputError(f"{source.path}: holds nothing to read")
     number, text = source.skipped.lines[0]

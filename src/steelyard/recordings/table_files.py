@@ -47,11 +47,7 @@ def runs_of_tables(
 
 
 def _add(
-    table: TableFile,
-    place: Path,
-    points: _Points,
-    unread: dict[str, Skipped],
-    deadline: Deadline,
+    table: TableFile, place: Path, points: _Points, unread: dict[str, Skipped], deadline: Deadline
 ) -> None:
     skipped = Skipped()
     counted: Counter[tuple[str, int | None]] = Counter()

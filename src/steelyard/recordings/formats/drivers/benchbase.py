@@ -3,20 +3,20 @@
 import json
 import re
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Pools, Report, Work
 from steelyard.recordings.source import Source
 
-_LATENCY = re.compile(r"(?:(\d+)(?:st|nd|rd|th) Percentile|(\w+)) Latency \(microseconds\)")
 _NAMES: dict[str, tuple[str, Pools]] = {
     "Average": ("latency_mean", "work"),
     "Median": ("p50", "no"),
     "Maximum": ("latency_max", "max"),
     "Minimum": ("latency_min", "min"),
 }
+_LATENCY = re.compile(rf"(?:(\d+)(?:st|nd|rd|th) Percentile|({'|'.join(_NAMES)})) Latency \(microseconds\)")
 _SLACK = 0.01
 
 sniff = has(r"\A\s*\{", "Measured Requests", r"Goodput \(requests/second\)")
@@ -25,8 +25,7 @@ sniff = has(r"\A\s*\{", "Measured Requests", r"Goodput \(requests/second\)")
 def read(source: Source) -> list[Report]:
     """One report. Raises InputError for what is not whole."""
     try:
-        whole = cast("dict[str, Any]", json.loads(source.text()))
-        return [_report(source, whole)]
+        return [_report(source, json.loads(source.text()))]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{source.path}: not a whole summary of BenchBase: {error!r:.80}") from None
 
@@ -48,11 +47,13 @@ def _report(source: Source, whole: dict[str, Any]) -> Report:
         report.foot(
             f"{per_s:g} requests/s, and {requests:,} in {seconds:g} s", per_s * seconds, requests, _SLACK
         )
-    for key, value in cast("dict[str, Any]", whole.get("Latency Distribution", {})).items():
-        if (found := _LATENCY.fullmatch(key)) is None or not (found[1] or found[2] in _NAMES):
+    for key, value in whole.get("Latency Distribution", {}).items():
+        if (found := _LATENCY.fullmatch(key)) is None:
             source.skip(source.first, key)
             continue
         name, pools = (f"p{found[1]}", "no") if found[1] else _NAMES[found[2]]
-        report.figure(name, float(value) / 1e3, "ms", "neither" if pools == "min" else "lower", pools)
+        # -1: of no request
+        if value >= 0:
+            report.figure(name, float(value) / 1e3, "ms", "neither" if pools == "min" else "lower", pools)
     report.foot_clients()
     return report

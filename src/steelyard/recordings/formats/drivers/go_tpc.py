@@ -6,28 +6,29 @@ from steelyard.recordings.cells import exact, slug
 from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, worked
 
 _PAIR = re.compile(r"([\w().]+): (\d+(?:\.\d+)?)")
+_OF = r"\] (?P<of>\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)\s*"
 _SLACK = 0.01
 
 
 def _line(now: Now, found: Found) -> None:
     cells = dict(_PAIR.findall(found[3]))
     values = {name: exact(cell) for name, cell in cells.items()}
-    at_s = values.get("Takes(s)", 0.0)
-    named = {slug(name): value for name, value in values.items()}
-    summary = found["kind"] == "Summary"
-    entity = f"{found['kind'].lower()} {found['of']}"
-    now.report.samples.add_row(0 if summary else at_s, entity, named)
-    if not summary:
+    took_s, n, entity = values.get("Takes(s)", 0.0), now.numbers, f"{found[1].lower()} {found['of']}"
+    if current := found[1] == "Current":
+        # it is since the first of its kind in an interval
+        n["until"] = n[entity] = max(n[entity] + took_s, n["until"])
+    now.report.samples.add_row(n[entity], entity, {slug(name): value for name, value in values.items()})
+    if current:
         return
-    n, count = now.numbers, values.get("Count", 0)
-    n["seconds"] = max(n["seconds"], at_s)
+    count = values.get("Count", 0)
+    n["seconds"] = max(n["seconds"], took_s)
     name = "failed" if found["of"].endswith("_ERR") else "done"
     n[name] += count
     # go-tpc adds up rates, each over the time since the first of its kind
-    if at_s and (per_min := values.get("TPM")):
+    if took_s and (per_min := values.get("TPM")):
         n[name + "_per_min"] += per_min
-        text = f"{per_min:g} {found['of']} per min, and {count:,.0f} in {at_s:g} s"
-        now.report.foot(text, per_min * at_s / 60, count, _SLACK + 0.05 / per_min + 0.05 / at_s)
+        text = f"{per_min:g} {found['of']} per min, and {count:,.0f} in {took_s:g} s"
+        now.report.foot(text, per_min * took_s / 60, count, _SLACK + 0.05 / per_min + 0.05 / took_s)
     if mean := values.get("Avg(ms)"):
         total = values.get("Sum(ms)", count * mean)
         text = f"{count:,.0f} {found['of']} of {mean:g} ms and a sum of {total:g} ms"
@@ -51,10 +52,8 @@ def _close(now: Now) -> None:
 sniff = has(r"^\[(Summary|Current)\] \w+ +- Takes\(s\): ")
 read = Lines(
     (
-        rule(
-            r"\s*\[(?P<kind>Summary|Current)\] (?P<of>\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)\s*",
-            _line,
-        ),
+        rule(rf"\s*\[(Current){_OF}", _line),
+        rule(rf"\s*\[(Summary){_OF}", _line, "{of}"),
         rule(r"\s*tpmC: (N)(?:, tpmTotal: (N))?(?:, efficiency: N%)?\s*", _rates, once="rates"),
         known("Finished|Starting|creating|load|begin|finish|PREPARE|maxprocs"),
     ),

@@ -1,4 +1,4 @@
-"""HammerDB: text and JSON output. NOPM and TPM are per minute."""
+"""HammerDB: text and JSON output. NOPM and TPM are per minute. Lines may have a prefix, as of a container."""
 
 from datetime import datetime
 
@@ -58,15 +58,15 @@ read = Lines(
         word(r'\s*"(?P<procedure>[^"]*)": \{'),
         rule(r'\s*"(\w+_ms|calls|sd|ratio_pct|procname)": "(N(?:e-?\d+)?)",?', _timing),
         # the others' result may look well
-        noted(r"Vuser \d+:FINISHED FAILED|Error in Virtual User.*", "HammerDB: {}"),
-        noted(r"\d+ \S.* tpm", "HammerDB's counter of transactions per minute tells no times", "left-out"),
+        noted(r".*(?:Vuser \d+:FINISHED FAILED|Error in Virtual User).*", "HammerDB: {}"),
+        noted(r"(?:.* )?\d+ \S.* tpm", "HammerDB's counter of transactions tells no times", "left-out"),
         known("TRANSACTION (?P<section>COUNT|RESPONSE TIMES)$", "{section}"),
         known(
             r'\s*[\[\]{}]+,?\s*$|\s*"\d{4}-[^"]*",$|\s*"[0-9A-F]{16,}",|\s*</?\w+>$|\s*\{"[^"]* tpm": \{$'
-            r"|Vuser \d+(?::| created)|HAMMERDB RESULT|hammerdb>|HammerDB CLI|Timestamp |Type |\d+ +VU TEST"
-            "|Transaction Counter|ALL VIRTUAL USERS|Stopping |vudestroy"
+            r"|.*(?:Vuser \d+(?::| created)|HAMMERDB RESULT|hammerdb>|HammerDB CLI|\d+ +VU TEST"
+            "|Transaction Counter|ALL VIRTUAL USERS|vudestroy)|Timestamp |Type |Stopping "
         ),
     ),
     _close,
-    after=("result", r"Vuser 1 created|\d+ Virtual Users Created|Vuser 1:RUNNING|\d+ +VU TEST"),
+    after=("result", r".*(?:Vuser 1 created|\d+ Virtual Users Created|Vuser 1:RUNNING|\d+ +VU TEST)"),
 )

@@ -60,9 +60,8 @@ def _lines(file: sqlite3.Connection, jobid: Any) -> Iterator[str]:
         "select timestamp, counter from JOBTCOUNT where jobid is ? order by timestamp", [jobid]
     ):
         yield f'"{at}": "{count}"'
-    columns = ", ".join(_TIMES)
     for name, *values in file.execute(
-        f"select procname, {columns} from JOBTIMING where jobid is ? and summary = 1", [jobid]
+        f"select procname, {', '.join(_TIMES)} from JOBTIMING where jobid is ? and summary = 1", [jobid]
     ):
         yield f'"{str(name).replace(chr(34), "")}": {{'
         for metric, value in zip(_TIMES, values, strict=True):

@@ -11,7 +11,8 @@ from steelyard.recordings.report import Work
 _POINT = (
     r'\{(?=.*"type": *"Point")(?=.*"metric": *"(?P<metric>\w+)")'
     r'(?=(?:.*"expected_response": *"(?P<good>\w+)")?)'
-    r'.*"data": *\{"time": *"(?P<time>[^"]+)", *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)[,}].*\}\s*'
+    r'.*"data": *\{"time": *"(?P<time>[^"]+)", *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)'
+    r"(?:\}|,(?!\d)).*\}\s*"
 )
 
 
@@ -20,13 +21,16 @@ def _point(now: Now, found: Found) -> None:
     if found["metric"] == "vus":
         n["users"] = max(n["users"], value)
         return
-    if value < 0 and found["metric"] == "http_req_duration":
+    if (request := found["metric"] == "http_req_duration") and value < 0:
         # a clock that was set back
         raise NotMine
-    n["start"] = min(n.get("start", at), at)
-    if found["metric"] != "http_req_duration":
+    # a request is written at its end
+    n["start"] = min(n.get("start", at), at - request * value / 1e3)
+    if not request:
         now.report.sample(at, "k6", found["metric"], value)
-    elif found["good"] == "false":
+        return
+    n["end"] = max(at, n["end"])
+    if found["good"] == "false":
         now.counts["failed", math.floor(at)] += 1
     else:
         now.counts["done", math.floor(at)] += 1
@@ -41,11 +45,10 @@ def _close(now: Now) -> None:
     report.clients = int(n["users"]) or None
     if "start" not in n:
         return
-    start = math.floor(n["start"])
-    report.began = datetime.fromtimestamp(start).astimezone()
-    report.samples.later(-start)
-    if seconds := by_second(now, start):
-        report.seconds = float(seconds[-1][0] + 1)
+    report.began = datetime.fromtimestamp(n["start"]).astimezone()
+    report.samples.later(-n["start"])
+    if seconds := by_second(now, math.floor(n["start"])):
+        report.seconds = n["end"] - n["start"]
         done = sum(count for _, count, _ in seconds)
         report.work = Work(done, sum(count for *_, count in seconds), seconds, detail=3)
         latencies = [(int(ns), count) for (name, ns), count in now.counts.items() if name == "ns"]

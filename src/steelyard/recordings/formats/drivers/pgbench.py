@@ -1,6 +1,7 @@
 """pgbench: summary and progress. Figures of scripts and statements are read too.
 
-The length follows from the count and the rate: the duration is the planned one.
+The length follows from the count and the rate: the duration is the planned one. Before version 14 it includes
+connections, which with -C each transaction makes.
 """
 
 from steelyard.recordings.cells import exact
@@ -21,11 +22,13 @@ from steelyard.recordings.lines import (
     worked,
 )
 
-_D = r"(?:\d+\.\d+|NaN)"
+# of no transaction
+_NONE = r"(?:0\.000|-?[Nn]a[Nn])"
 _PROGRESS = (
-    rf"progress: (?P<t>\d+\.\d+) s, (?P<tps>{_D}) tps, lat (?P<latency_mean_ms>{_D}) ms"
+    rf"progress: (?P<t>\d+\.\d+) s, (?P<tps>N) tps, lat (?:{_NONE} ms stddev {_NONE}|(?P<latency_mean_ms>N)"
     # from version 15 on `failed` comes before the lag
-    rf" stddev (?P<latency_stddev_ms>{_D})(?:, (?P<failed>\d+) failed)?(?:, lag (?P<lag_ms>{_D}) ms)?"
+    rf" ms stddev (?:{_NONE}|(?P<latency_stddev_ms>N)))(?:, (?P<failed>\d+) failed)?"
+    r"(?:, lag (?:-?[Nn]a[Nn]|(?P<lag_ms>N)) ms)?"
     r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?\s*"
 )
 _FURTHER = (
@@ -58,6 +61,9 @@ def _statement(now: Now, found: Found) -> None:
         raise NotMine
     script = now.words["script"]
     entity = f"{script + ': ' if script else ''}statement {found[4].strip()}"
+    while entity in now.seen:
+        entity += " again"
+    now.seen.add(entity)
     for name, cell in zip(("latency_mean_ms", "failures", "retries"), found.groups(), strict=False):
         now.report.sample(0, entity, name, float(cell) if cell else None)
 
@@ -88,21 +94,22 @@ read = Lines(
         numbers(r"duration: (?P<planned>\d+) s"),
         numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/\d+)?", once="done"),
         numbers(r"number of failed transactions: (?P<failed>\d+) \(.*"),
-        numbers(r"tps = (?P<tps>N) \((?:without initial|excluding|including reconnection).*"),
-        figure(r"latency average[ =:]+(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
+        numbers(r"tps = (?P<tps>N) \((?:without initial|including).*"),
+        figure(r"latency average[ =:]+(?!0\.000 )(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
         figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),
         reading(_FURTHER, "pgbench"),
         rule(r"rate limit schedule lag: avg (N) \(max (N)\) ms", _lag),
-        word(r"SQL script \d+: (?P<script>.*)"),
+        word(r"SQL script (?P<script>\d+: .*)"),
         reading(_OF_SCRIPT, "script {script}"),
         rule(r"(?: - )?statement latencies in milliseconds(.*failures)?(.*retries)?:", _columns),
         rule(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?(?:  |\t)(\S.*)", _statement),
         noted(r"pgbench: .*Run was aborted.*", "pgbench: clients were aborted, the results are incomplete"),
         known(
-            "starting vacuum|partition|number of transactions (?:per client|below)|tps = .*including|creating"
-            r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\."
+            "starting vacuum|partition|number of transactions (?:per client|below)|tps = .*excluding|creating"
+            # versions 9.4 and 9.5 divide the duration, which is not known of -t
+            r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\.|latency average: 0\.000 ms"
         ),
     ),
     _close,

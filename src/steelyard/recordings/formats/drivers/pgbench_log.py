@@ -8,9 +8,8 @@ import re
 from datetime import UTC, datetime
 
 from steelyard.errors import InputError
-from steelyard.recordings.cells import exact
 from steelyard.recordings.events import asked, reduced
-from steelyard.recordings.lines import Found, Lines, NotMine, Now, by_second, has, rule
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, by_second, has, numbers_of, rule
 from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Source, several_runs
 
@@ -87,7 +86,7 @@ def _seventh(source: Source, report: Report) -> None:
 
 def _interval(now: Now, found: Found) -> None:
     """Readings of one interval: counts, latency, and lag where there was one."""
-    cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
+    cells = numbers_of(found)
     n = now.numbers
     if len(cells) != n.setdefault("width", len(cells)):
         raise NotMine
@@ -122,7 +121,7 @@ def _close(now: Now) -> None:
     each = by_second(now)
     done = sum(count for _, count, _ in each)
     if step := n["step"]:
-        span_s = float(n["last"] + step - n["start"])
+        span_s = n["last"] + step - n["start"]
         # pgbench writes a line for each interval, also for one without a transaction
         report.seconds = min(span_s, step * len(each))
         if report.seconds < span_s:

@@ -15,6 +15,7 @@ from steelyard.recordings.lines import (
     has,
     known,
     numbers,
+    numbers_of,
     reading,
     rule,
     word,
@@ -45,8 +46,10 @@ _SLACK = 0.015
 
 
 def _progress(now: Now, found: Found) -> None:
-    cells = {name: exact(cell) for name, cell in found.groupdict().items() if cell}
-    cells[f"p{cells.pop('percent'):g}_ms"] = cells.pop("latency")
+    cells = numbers_of(found)
+    name, latency = f"p{cells.pop('percent'):g}_ms", cells.pop("latency")
+    # 0: no event ended
+    cells |= {name: latency} if latency else {}
     at_s = cells.pop("t")
     # threads that an error ended are no longer counted
     now.numbers["threads"] = max(now.numbers["threads"], cells.pop("clients"))
@@ -56,16 +59,15 @@ def _progress(now: Now, found: Found) -> None:
 
 def _count(now: Now, found: Found) -> None:
     """Adds counts to those of earlier checkpoints."""
-    for name, cell in found.groupdict().items():
-        if cell:
-            now.numbers[name] += exact(cell)
+    for name, value in numbers_of(found).items():
+        now.numbers[name] += value
 
 
 def _latency(now: Now, found: Found) -> None:
     """One figure of each name, of several checkpoints the least or the largest."""
     name, value = f"p{found[2]}" if found[2] else found[1], exact(found[3])
     before = now.numbers.get(name, value)
-    now.numbers[name] = min(before, value) if name == "min" else max(before, value)
+    now.numbers[name] = (min if name == "min" else max)(before, value)
 
 
 def _close(now: Now) -> None:
@@ -73,14 +75,16 @@ def _close(now: Now) -> None:
     n.setdefault("clients", n["threads"])
     if "events" in n:
         n.setdefault("done", n["events"])
-    done, total_ms = n.get("done"), n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
-    several = total_ms and done and n["checkpoints"]
+    done, total_ms = n["done"], n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
+    if not done:
+        # times of no event are 0, or the largest number
+        worked(now)
+        return
+    several = total_ms and n["checkpoints"]
     report.figure("latency_min", n.get("min"), "ms", "neither", "min")
-    report.figure(
-        "latency_mean", total_ms / done if several and done else n.get("avg"), "ms", "lower", "work"
-    )
+    report.figure("latency_mean", total_ms / done if several else n.get("avg"), "ms", "lower", "work")
     report.figure("latency_max", n.get("max"), "ms", "lower", "max")
-    for name in [name for name in n if re.fullmatch(r"p\d+", name)]:
+    for name in filter(re.compile(r"p\d+").fullmatch, n):
         if several:
             report.notice("not-pooled", "percentiles of several checkpoints cannot be pooled: left out")
         else:
@@ -89,7 +93,7 @@ def _close(now: Now) -> None:
     report.seconds = report.seconds or n["until"]
     for name in _COUNTS:
         report.sample(0, "sysbench", name, n.get(name))
-    if not done or not report.seconds:
+    if not report.seconds:
         return
     if (per_s := n["per_s"]) and not several:
         said = f"{per_s:g} per s, and {done:,.0f} in {report.seconds:g} s"

@@ -17,6 +17,7 @@ _COLUMNS = (
 )  # fmt: skip
 # columns that are readings
 _READINGS = ("contention_bounces", "acquisition_bounces", "wait_min_ns", "hold_min_ns", "hold_total_ns")
+_COUNTS = ("contended", "wait_total_ns", "wait_max_ns", "acquisitions")
 # up to the total of the waits: without it a row of a cut file says nothing
 _LEAST = 5
 
@@ -38,20 +39,10 @@ def _lock(now: Now, found: Found) -> None:
     for metric in _READINGS:
         now.report.sample(now.numbers[captures], name, metric, values.get(metric))
     now.numbers[captures] += 1
-    more: dict[str, Any] = {}
-    if "acquisitions" in values:
-        more["acquisitions"] = int(values["acquisitions"])
-    if "hold_total_ns" in values and values["acquisitions"]:
-        more["hold_mean_ns"] = values["hold_total_ns"] / values["acquisitions"]
-        more["hold_max_ns"] = values["hold_max_ns"]
-    now.report.lock(
-        name,
-        {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""),
-        contended=int(values["contended"]),
-        wait_total_ns=round(values["wait_total_ns"]),
-        wait_max_ns=round(values["wait_max_ns"]),
-        **more,
-    )
+    counts: dict[str, Any] = {c: round(values[c]) for c in _COUNTS if c in values}
+    if "hold_total_ns" in values and (n := values["acquisitions"]):
+        counts |= {"hold_mean_ns": values["hold_total_ns"] / n, "hold_max_ns": values["hold_max_ns"]}
+    now.report.lock(name, {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""), **counts)
 
 
 def _ruler(now: Now, found: Found) -> None:
@@ -70,15 +61,17 @@ def _site(now: Now, found: Found) -> None:
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))
 
 
-sniff = has(r"lock_stat version 0\.[34]\b|class name    con-bounces")
+# of lines with a prefix each would be of the name
+sniff = has(r"^\s*(?:lock_stat version 0\.[34]\b|class name    con-bounces)")
 read = Lines(
     (
-        rule(r".*lock_stat version 0\.[34]\b|\s*class name.*", _heading),
+        rule(r"\s*lock_stat version 0\.[34]\b|\s*class name.*", _heading),
         rule(r"\s*(\S.*?):((?:\s+\d+(?:\.\d+)?)+)\s*(\.\.\.)?\s*", _lock),
         rule(r"\s+-+\s*", _ruler),
         rule(r"\s*(\S.*?)\s+(\d+)\s+\[<[0-9a-fx]+>\]\s+(\S+)\s*", _site),
         noted(
-            r"\s*All lock debugging disabled\s*", "lock_stat: all lock debugging disabled: its counts stopped"
+            r"\s*All lock debugging disabled\s*|\*WARNING\* lock debugging disabled.*",
+            "lock_stat: all lock debugging disabled: its counts stopped",
         ),
     ),
     lambda now: now.report.differences("locks", "/proc/lock_stat"),

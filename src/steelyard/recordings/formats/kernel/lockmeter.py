@@ -76,7 +76,7 @@ def _lock(now: Now, row: Found) -> None:
     if "\n" in row[0] or row.start("name") <= now.numbers["name"] + 1:
         parent = ""
     now.words["parent"] = parent or row["name"]
-    total = int(row["total"])
+    total, util = int(row["total"]), row["util"] or ""
     # an attempt that was rejected did not wait: the mean is of those that spun
     waited = round(total * exact((row["spin"] or row["con"]).rstrip("% ")) / 100)
     values: dict[str, Any] = {
@@ -85,11 +85,9 @@ def _lock(now: Now, row: Found) -> None:
         "wait_max_ns": round(time_ns(row["wait_max"] or "0") or 0.0),
         "wait_cpu_percent": exact(row["cpu"]) if row["cpu"] else None,
         "hold_mean_ns": time_ns(row["hold"]),
+        "hold_max_ns": time_ns(row.groupdict("").get("hold_max", "")),
+        "utilisation_percent": exact(util.rstrip("% ")) if util.endswith("%") else None,
     }
-    if row["util"] and row["util"].endswith("%"):
-        values["utilisation_percent"] = exact(row["util"].rstrip("% "))
-    if hold_max := row.groupdict().get("hold_max"):
-        values["hold_max_ns"] = time_ns(hold_max)
     type_ = "" if row["name"].startswith("*") else _TYPES[section]
     now.report.lock(parent or row["name"], type_, row["name"] if parent else "", acquisitions=total, **values)
 

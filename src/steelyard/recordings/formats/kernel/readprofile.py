@@ -13,7 +13,7 @@ def sniff(head: str) -> bool:
     lines = [line for line in head.split("\n")[:40] if line.strip()]
     fitting = sum(bool(re.fullmatch(_TICKS, line)) for line in lines)
     kernprof = re.search(r"^\s*TOTAL_SAMPLES +\d+", head, re.MULTILINE)
-    return bool(kernprof) or fitting > 0.6 * max(1, len(lines))
+    return bool(kernprof) or fitting > 0.6 * len(lines)
 
 
 def _count(now: Now, found: Found) -> None:

@@ -29,7 +29,7 @@ def _close(now: Now) -> None:
 
 def _table(now: Now, found: Found) -> None:
     now.numbers["columns"] = len(found[0].split())
-    now.words = Words({name: text for name, text in found.groupdict().items() if text})
+    now.words = Words(found.groupdict(""))
 
 
 sniff = has(rf"^(?:{_CPUINFO}|{_THREADS}|{_MEMORY})$")

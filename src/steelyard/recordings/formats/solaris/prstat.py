@@ -32,11 +32,6 @@ def _total(now: Now, found: Found) -> None:
     now.report.samples.add_row(at_s, "host", {"lwps": exact(found[1]), "load_1_min": exact(found[2])})
 
 
-def _close(now: Now) -> None:
-    text = "prstat prints no times: its readings are numbered"
-    now.report.notice("interval-unknown", text)
-
-
 sniff = has(f"^{_HEADING}")
 read = Lines(
     (
@@ -50,5 +45,5 @@ read = Lines(
             _thread,
         ),
     ),
-    _close,
+    lambda now: now.report.notice("interval-unknown", "prstat prints no times: its readings are numbered"),
 )

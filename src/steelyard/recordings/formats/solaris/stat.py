@@ -8,10 +8,8 @@ from steelyard.recordings.columns import Columns
 from steelyard.recordings.headings import Heading, heading_of
 from steelyard.recordings.lines import has
 
-_MPSTAT, _VMSTAT = (
-    r"^ *(?:CPU|SET) +minf +mjf +xcal\b.*\bidl\b",
-    r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$",
-)
+_MPSTAT = r"^ *(?:CPU|SET) +minf +mjf +xcal\b.*\bidl\b"
+_VMSTAT = r"^ *r +b +w +swap +free +re +mf\b.*\bid\s*$"
 _PERCENT = ("usr", "us", "sys", "wt", "st", "idl", "id")
 
 
