@@ -41,17 +41,16 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
 
 def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
-    best, *others = sorted(_by_format(point), key=lambda report: -report.detail)
-    samples = best.samples
+    first, *others = sorted(_by_format(point), key=lambda report: -report.detail)
+    best = replace(first, clients=clients_of(point))
     if others:
-        samples = Samples()
-        for one in (best, *others):
-            samples.extend(one.samples)
-    best = replace(best, clients=clients_of(point), samples=samples)
+        best.samples = Samples()
+        best.samples.extend(first.samples)
     for other in others:
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}
+        best.samples.extend(other.samples)
         best.facts, best.notices = {**other.facts, **best.facts}, [*best.notices, *other.notices]
     return best
 
