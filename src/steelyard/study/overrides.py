@@ -35,7 +35,7 @@ class Adjusted:
 
     text: str
     origin: str
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
 
 
 def adjusted(
