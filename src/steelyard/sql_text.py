@@ -37,7 +37,7 @@ class Command:
     """
 
     at: int
-    tokens: Sequence[Token] = ()
+    tokens: Sequence[Token]
     meta: str | None = None
     rest: str = ""
 

@@ -103,7 +103,7 @@ class Times:
 class Numbers:
     """How many numbers of each sequence earlier runs have drawn; None: each run has fresh data."""
 
-    taken: int | None = None
+    taken: int | None
 
     def of(self, option: int, options: int) -> tuple[int, int]:
         """First number and step of one of the options that run at the same time."""

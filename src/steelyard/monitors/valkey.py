@@ -44,8 +44,11 @@ _CPU = {
     "main thread": ("used_cpu_user_main_thread", "used_cpu_sys_main_thread"),
 }
 _LIMITS = {"used_memory": "maxmemory", "connected_clients": "maxclients"}
-_NS_PER_UNIT = {"eventloop_duration_sum": _NS_PER_US, "eventloop_duration_cmd_sum": _NS_PER_US}
-_NS_PER_UNIT["used_active_time_main_thread"] = _NS_PER_S
+_NS_PER_UNIT = {
+    "eventloop_duration_sum": _NS_PER_US,
+    "eventloop_duration_cmd_sum": _NS_PER_US,
+    "used_active_time_main_thread": _NS_PER_S,
+}
 _BY_THREAD = "used_active_time_io_thread_"
 
 

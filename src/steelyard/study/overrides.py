@@ -35,7 +35,7 @@ class Adjusted:
 
     text: str
     origin: str
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
 
 
 def adjusted(
@@ -188,7 +188,7 @@ def quick_text(plan: Plan, changes: dict[str, Any]) -> str:
     if not changes:
         return f"nothing to shorten: {plan.blocks} blocks, {plan.measure_s:g} s per load point"
     units = {"blocks": " blocks", "measure_s": " s", "transactions": " transactions"}
-    before = {"blocks": f"{plan.blocks}", "measure_s": f"{plan.measure_s:g} s"}
+    before = {"measure_s": f"{plan.measure_s:g} s"}
     lost = ", ".join(
         f"{value:g}{units[key]} in place of {before.get(key, getattr(plan, key))}"
         for key, value in changes.items()

@@ -121,19 +121,15 @@ def _url(study: Study, option: Option) -> str:
 
 def load_statements(work: Work) -> list[str]:
     """The statements that make and fill the tables, one by one: a driver executes no scripts."""
-    return [statement for statement in _split(work.script) if statement]
-
-
-def _split(script: str) -> list[str]:
-    """Statements that end in `;`, outside of quotes and comments."""
-    parts = re.findall(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|;|[^'\";/-]+|.", script, re.DOTALL)
+    # they end in `;`, outside of quotes and comments
+    parts = re.findall(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|;|[^'\";/-]+|.", work.script, re.DOTALL)
     statements = [""]
     for part in parts:
         if part == ";":
             statements.append("")
         elif not part.startswith(("--", "/*")):
             statements[-1] += part
-    return [statement.strip() for statement in statements]
+    return list(filter(None, map(str.strip, statements)))
 
 
 def _named(of: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.bundle.storage.study_files import checksum
@@ -52,11 +52,11 @@ class PreparedStudy:
     origin: str
     options: Options
     blocks: Sequence[Sequence[Slot]]
-    refused: Sequence[str] = ()
-    one_after_another: str = ""
-    files: Mapping[str, Path | str] = field(default_factory=dict[str, Path | str])
-    folder: Path = Path()
-    left_out: Sequence[str] = ()
+    refused: Sequence[str]
+    one_after_another: str
+    files: Mapping[str, Path | str]
+    folder: Path
+    left_out: Sequence[str]
 
     @property
     def boots(self) -> bool:

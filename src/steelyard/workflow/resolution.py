@@ -15,10 +15,7 @@ from steelyard.workflow.complaint import program
 
 _NAME = "resolution"
 # facts of a study beside those of its machine
-_OF_STUDY = (
-    *(("placement", "server_cpus"), ("placement", "engine_cpus")),
-    *(SERVER_VERSION, ("steelyard", "version")),
-)
+_OF_STUDY = ("placement.server_cpus", "placement.engine_cpus", SERVER_VERSION, "steelyard.version")
 # a bundle of long ago says little of the machine as it is now
 _BUNDLES_MAX = 10
 

@@ -2,6 +2,7 @@
 options are the same: by name, a single one of each, or as the user says.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -15,22 +16,13 @@ from steelyard.study.study import Study
 from steelyard.study.workloads.of_files import PgbenchWorkload
 from steelyard.study.workloads.published import Answered
 
-SERVER_VERSION = ("server", "version")
+SERVER_VERSION = "server.version"
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
 FACTS = (
-    ("cpu", "model"),
-    ("cpu", "cpus_usable"),
-    ("cpu", "smt"),
-    ("cpu", "governor"),
-    ("kernel", "release"),
-    ("kernel", "preemption"),
-    ("kernel", "clock_source"),
-    ("mitigations", "active"),
-    ("virtualization", "hypervisor"),
-    ("placement", "server_cpus"),
-    ("placement", "engine_cpus"),
-    SERVER_VERSION,
-    ("steelyard", "version"),
+    *("cpu.model", "cpu.cpus_usable", "cpu.smt", "cpu.governor"),
+    *("kernel.release", "kernel.preemption", "kernel.clock_source"),
+    *("mitigations.active", "virtualization.hypervisor"),
+    *("placement.server_cpus", "placement.engine_cpus", SERVER_VERSION, "steelyard.version"),
 )
 
 # where files lie; their texts are compared, and the content of data by its checksum
@@ -52,19 +44,23 @@ Named = tuple[str, Evidence, Mapping[str, Any]]
 
 
 def unlike_facts(
-    here: Environment, there: Environment, compared: Collection[tuple[str, str]] = ()
+    here: Environment, there: Environment, compared: Collection[str] = ()
 ) -> list[tuple[str, Any, Any]]:
     """FACTS that differ between two environments, but those compared: name, value in each or 'unknown'."""
     return [
         (
-            f"{part} {key}".replace("_", " "),
+            re.sub("[._]", " ", fact),
             "unknown" if a is None else a,
             "unknown" if b is None else b,
         )
-        for part, key in FACTS
-        if (part, key) not in compared
-        and (a := here.get(part, {}).get(key)) != (b := there.get(part, {}).get(key))
+        for fact in FACTS
+        if fact not in compared and (a := _known(here, fact)) != (b := _known(there, fact))
     ]
+
+
+def _known(environment: Environment, fact: str) -> Any:
+    part, _, key = fact.partition(".")
+    return environment.get(part, {}).get(key)
 
 
 def unlike_machines(of_here: Named, of_there: Named) -> str:
@@ -219,7 +215,13 @@ def _paired(here: Named, there: Named, names: Mapping[str, str]) -> Named:
     name, evidence, environment = there
     servers = {names.get(label, label): facts for label, facts in environment.get("servers", {}).items()}
     pairs = {own: label for label, own in names.items() if label in others and label != own}
-    return name, _renamed(evidence, names), {**environment, "servers": servers, "paired": pairs}
+    alike = replace(
+        evidence,
+        options=tuple(replace(one, label=names.get(one.label, one.label)) for one in evidence.options),
+        baseline=names.get(evidence.baseline, evidence.baseline),
+        tables=renamed(evidence.tables, names),
+    )
+    return name, alike, {**environment, "servers": servers, "paired": pairs}
 
 
 def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
@@ -234,13 +236,4 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
     raise InputError(
         f"nothing to compare: {text}",
         f"which option there is which here: --as {others[0]}={labels[0]}",
-    )
-
-
-def _renamed(evidence: Evidence, names: Mapping[str, str]) -> Evidence:
-    return replace(
-        evidence,
-        options=tuple(replace(one, label=names.get(one.label, one.label)) for one in evidence.options),
-        baseline=names.get(evidence.baseline, evidence.baseline),
-        tables=renamed(evidence.tables, names),
     )

@@ -96,9 +96,7 @@ def _meaning(curve: Curve, most: int, topology: Topology, work: Workload) -> str
 
 def _coherency(curve: Curve) -> str:
     kappa = curve.parameters["kappa"]
-    if not _known(kappa):
-        return f"coherency {significant(kappa.value)}"
-    return f"coherency {significant(kappa.value)} {_interval(kappa)}"
+    return f"coherency {significant(kappa.value)}{_interval(kappa)}"
 
 
 def _peak_text(peak: Interval | None, most: int, work: Workload) -> str:
@@ -118,16 +116,17 @@ def _peak_text(peak: Interval | None, most: int, work: Workload) -> str:
 def _peak(peak: Interval, work: Workload) -> str:
     n = peak.value
     at = work.counted(1) if n == 1 else f"{significant(n)} {work.points_are}"
-    if not _known(peak):
-        return at
-    return f"{at} {_interval(peak)}"
+    return f"{at}{_interval(peak)}"
 
 
 def _interval(value: Interval) -> str:
+    """After the value; '' where there is none."""
+    if not _known(value):
+        return ""
     low = significant(value.low)
     if math.isinf(value.high):
-        return f"(95 % CI from {low}, no upper bound)"
-    return f"[{low} to {significant(value.high)}]"
+        return f" (95 % CI from {low}, no upper bound)"
+    return f" [{low} to {significant(value.high)}]"
 
 
 def _differ(best: Curve, other: Curve) -> bool:

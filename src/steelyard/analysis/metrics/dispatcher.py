@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from steelyard.analysis.judgement import Metric, Notice
-from steelyard.analysis.metrics.measured import Measured, Source, costs, time_cost
+from steelyard.analysis.metrics.measured import SERVER_CPU, Measured, Source, costs, time_cost
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, significant, span_of
 from steelyard.study.workloads.threads import ThreadsWorkload
@@ -27,23 +27,23 @@ def _events(name: str, title: str) -> Metric:
     return Metric(name, title, "1/txn", "lower", _EVENTS)
 
 
-# counters, and their scale to the metric's unit
-_COSTS = (
-    (time_cost("reload_us_per_txn", "reloading of caches"), "reload_ns_total", _US),
-    (time_cost("switch_us_per_txn", "direct cost of switches"), "switch_ns_total", _US),
-    (time_cost("runqueue_wait_us_per_txn", "run-queue wait"), "wait_ns_total", _US),
-    (_events("switches_voluntary_per_txn", "voluntary switches"), "voluntary_switches_total", 1.0),
-    (_events("switches_involuntary_per_txn", "involuntary switches"), "involuntary_switches_total", 1.0),
-    (_events("switches_quantum_per_txn", "switches at the end of a quantum"), "quantum_switches_total", 1.0),
-    (_events("quantum_expiries_per_txn", "quanta used up"), "quantum_expiries_total", 1.0),
-    (_events("migrations_per_txn", "migrations to another CPU"), "migrations_total", 1.0),
-    (_events("steals_per_txn", "steals by idle CPUs"), "steals_total", 1.0),
-)
-COSTS = tuple(metric.name for metric, *_ in _COSTS)
+# by counter
+_COSTS = {
+    "reload_ns_total": time_cost("reload_us_per_txn", "reloading of caches"),
+    "switch_ns_total": time_cost("switch_us_per_txn", "direct cost of switches"),
+    "wait_ns_total": time_cost("runqueue_wait_us_per_txn", "run-queue wait"),
+    "voluntary_switches_total": _events("switches_voluntary_per_txn", "voluntary switches"),
+    "involuntary_switches_total": _events("switches_involuntary_per_txn", "involuntary switches"),
+    "quantum_switches_total": _events("switches_quantum_per_txn", "switches at the end of a quantum"),
+    "quantum_expiries_total": _events("quantum_expiries_per_txn", "quanta used up"),
+    "migrations_total": _events("migrations_per_txn", "migrations to another CPU"),
+    "steals_total": _events("steals_per_txn", "steals by idle CPUs"),
+}
+COSTS = tuple(metric.name for metric in _COSTS.values())
 
 
-def simulated_metrics(evidence: Evidence, cpu: Metric) -> list[Measured]:
-    """Costs, and the longest wait; none where no machine was simulated. cpu: the metric of CPU time."""
+def simulated_metrics(evidence: Evidence) -> list[Measured]:
+    """Costs, and the longest wait; none where no machine was simulated."""
     workload = evidence.workload
     if not isinstance(workload, ThreadsWorkload):
         return []
@@ -51,15 +51,11 @@ def simulated_metrics(evidence: Evidence, cpu: Metric) -> list[Measured]:
         select 'longest_wait_ns' as name, run, point, highest as value from peaks
         where monitor = 'engine' and entity = $scaled and metric = 'longest_wait_ns'
     """
-    return [
-        *costs(
-            [
-                Source(metric, "engine", workload.scaled, counter, scale)
-                for metric, counter, scale in ((cpu, "cpu_ns_total", _US), *_COSTS)
-            ]
-        ),
-        Measured([LONGEST_WAIT], query, {"scaled": workload.scaled}),
+    counted = [
+        Source(metric, "engine", workload.scaled, counter, _US if metric.unit == SERVER_CPU.unit else 1.0)
+        for counter, metric in {"cpu_ns_total": SERVER_CPU, **_COSTS}.items()
     ]
+    return [*costs(counted), Measured([LONGEST_WAIT], query, {"scaled": workload.scaled})]
 
 
 def simulation_notices(evidence: Evidence) -> list[Notice]:

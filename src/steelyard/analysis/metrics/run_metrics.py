@@ -137,9 +137,8 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     query = "select run, point, option, block, slot, clients from points order by run, point"
     run, point, option, block, slot, clients = zip(*evidence.rows(query), strict=True)
     declared, queries = _declared(evidence), queries_of(evidence)
-    recorded = evidence.recorded
     found = _Columns(evidence, len(run))
-    found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": recorded}))
+    found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": evidence.recorded}))
     found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
     found.metrics.append(ERRORS)
     found.add(
@@ -151,7 +150,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     found.add(
         *recorded_metrics(evidence, {n for n, column in found.values.items() if np.isfinite(column).any()})
     )
-    found.add(*simulated_metrics(evidence, SERVER_CPU), *query_metrics(queries))
+    found.add(*simulated_metrics(evidence), *query_metrics(queries))
     found.add(Measured([], by_column(_ENGINE), {"limits": [*_limits(evidence)]}))
     # rounds per second and the slowest of a hundred rounds are of no use
     left_out = (THROUGHPUT, *_LATENCIES) if queries else ()

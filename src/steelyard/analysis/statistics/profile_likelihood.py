@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.judgement.scaling import Serial
-from steelyard.analysis.statistics.distributions import Floats, Ints, t_critical
+from steelyard.analysis.statistics.distributions import ALPHA, Floats, Ints, t_critical
 from steelyard.analysis.statistics.scaling_models import Fitted, Problem, UslByPeak
 
 LEAST_DF = 2  # with one, t is 12.7 and most intervals run from bound to bound
-_ALPHA = 0.05
 # distances from the optimum, in half widths of the interval with the other parameters known
 _SEARCHED = np.geomspace(0.25, 4096, 16)
 _REFINED = np.linspace(0, 1, 17)
@@ -68,7 +67,7 @@ def _peak(per_square: float) -> float:
 def _limit(found: Fitted) -> float:
     """The largest RSS of parameters that lie within."""
     df = found.degrees_of_freedom
-    return max(found.residual_sd, found.observed.rounding) ** 2 * (df + t_critical(df, _ALPHA) ** 2)
+    return max(found.residual_sd, found.observed.rounding) ** 2 * (df + t_critical(df, ALPHA) ** 2)
 
 
 @dataclass(frozen=True)

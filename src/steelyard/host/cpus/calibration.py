@@ -37,7 +37,7 @@ class SwitchCost:
     switch: Estimate
     walk_ns: float
     verdict: str
-    cause: str = ""
+    cause: str
 
 
 @dataclass(frozen=True)

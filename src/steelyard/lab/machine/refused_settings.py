@@ -36,7 +36,7 @@ class Refusal:
 
     setting: str
     why: str
-    hint: str = ""
+    hint: str
 
 
 def permitted(study: Study, options: Options) -> tuple[list[Option], list[str]]:

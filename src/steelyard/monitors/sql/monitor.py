@@ -1,5 +1,6 @@
 """A monitor by SQL: runs its query at each reading, and makes samples of counters and gauges."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -216,6 +217,6 @@ def _number(column: str, value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         raise QueryFailed(f"column {column}: {str(value)[:40]!r} is no number") from None
-    if number != number or number in (float("inf"), float("-inf")):
+    if not math.isfinite(number):
         raise QueryFailed(f"column {column}: {value} is no number")
     return number

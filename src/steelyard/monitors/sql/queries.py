@@ -1,6 +1,7 @@
 """The queries of a study's monitors by SQL: those of its file, and the sets in the folder `sets`."""
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -99,15 +100,13 @@ def metric_name(query: Query, column: str) -> str:
 
 def _counter(name: str, query: Query, column: str) -> DeclaredMetric:
     metric = DeclaredMetric(metric_name(query, column), "*" if query.by else name, _meaning(query, column))
-    latch = column if query.latches and column in _LATCH_COLUMNS else ""
     if query.by:
-        return DeclaredMetric(metric.name, metric.entity, metric.meaning, latch=latch)
+        return replace(metric, latch=column if query.latches and column in _LATCH_COLUMNS else "")
     words = column.removesuffix(_TOTAL)
     what = words.removesuffix(f"_{metric.unit}") if metric.unit else words
     cost = f"{name}_{what}{_COST_UNITS.get(metric.unit, '')}_per_txn".replace("-", "_")
     title = f"{what.replace('_', ' ')} ({name})"
-    costs = (Cost(cost, title, "events", better="neither"),)
-    return DeclaredMetric(metric.name, metric.entity, metric.meaning, costs)
+    return replace(metric, costs=(Cost(cost, title, "events", better="neither"),))
 
 
 def _gauge(name: str, query: Query, column: str) -> DeclaredMetric:

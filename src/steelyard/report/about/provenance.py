@@ -15,70 +15,70 @@ from steelyard.study.plan import differences
 from steelyard.study.study import Factor, Study
 from steelyard.study.workloads.program import ProgramWorkload
 
-# each row with the facts that make it, in the order of what matters: group, name, its text
-_ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "CPU": (("cpu", "model", "{}"), ("cpu", "architecture", "{}"), ("cpu", "microcode", "microcode {}")),
-    "cores": (
-        ("cpu", "cpus_usable", "{} CPU(s) usable"),
-        ("cpu", "cpus_online", "{} online"),
-        ("cpu", "cores", "{} core(s)"),
-        ("cpu", "sockets", "{} socket(s)"),
-        ("cpu", "numa_nodes", "{} NUMA node(s)"),
-        ("cpu", "smt", "SMT {}"),
-    ),
-    "governor": (
-        ("cpu", "governor", "{}"),
-        ("cpu", "frequency_driver", "driver {}"),
-        ("cpu", "frequency_khz_min", "from {} kHz"),
-        ("cpu", "frequency_khz_max", "to {} kHz"),
-        ("cpu", "turbo_off", "turbo off: {}"),
-    ),
-    "memory": (
-        ("memory", "total_bytes", "{}"),
-        ("memory", "available_bytes", "{} available"),
-        ("memory", "swap_total_bytes", "swap {}"),
-        ("memory", "swappiness", "swappiness {}"),
-    ),
-    "huge pages": (
-        ("memory", "transparent_huge_pages", "transparent: {}"),
-        ("memory", "transparent_huge_pages_defrag", "defragmented: {}"),
-        ("memory", "nr_hugepages", "reserved: {}"),
-    ),
-    "virtualisation": (
-        ("virtualization", "machine", "{}"),
-        ("virtualization", "container", "in {}"),
-        ("virtualization", "vendor", "{}"),
-        ("virtualization", "product", "{}"),
-        ("virtualization", "cgroup_cpus_limit", "limited to {} CPU(s)"),
-        ("virtualization", "cgroup_memory_limit_bytes", "limited to {}"),
-    ),
-    "kernel": (("kernel", "release", "Linux {}"), ("kernel", "build", "{}")),
-    "clock source": (("kernel", "clock_source", "{}"),),
-    "isolated CPUs": (("kernel", "isolated_cpus", "{}"),),
-    "mitigations": (("mitigations", "active", "active: {}"), ("mitigations", "vulnerable", "vulnerable: {}")),
-    "storage": (
-        ("storage", "filesystem", "{}"),
-        ("storage", "device", "on {}"),
-        ("storage", "device_scheduler", "scheduler {}"),
-        ("storage", "device_write_cache", "{}"),
-        ("storage", "free_bytes", "{} free"),
-        ("storage", "data_dir", "data in {}"),
-    ),
-    "load at start": (
-        ("load at start", "average_1_min", "{} over 1 min"),
-        ("load at start", "average_5_min", "{} over 5 min"),
-        ("load at start", "cpu_stalled_percent_10_s", "tasks waited for a CPU {} % of 10 s"),
-    ),
-    "open files": (("limits", "open_files_soft", "{} at most"),),
-    "Steelyard": (
-        ("steelyard", "version", "{}"),
-        ("steelyard", "python", "{}"),
-        ("steelyard", "package_git_commit", "commit {}"),
-        ("steelyard", "package_git_dirty", "changed since"),
-    ),
-    "command line": (("kernel", "cmdline", "{}"),),
+# each row with the facts that make it, in the order of what matters: `group.name` of each, and its text
+_ROWS: dict[str, dict[str, str]] = {
+    "CPU": {"cpu.model": "{}", "cpu.architecture": "{}", "cpu.microcode": "microcode {}"},
+    "cores": {
+        "cpu.cpus_usable": "{} CPU(s) usable",
+        "cpu.cpus_online": "{} online",
+        "cpu.cores": "{} core(s)",
+        "cpu.sockets": "{} socket(s)",
+        "cpu.numa_nodes": "{} NUMA node(s)",
+        "cpu.smt": "SMT {}",
+    },
+    "governor": {
+        "cpu.governor": "{}",
+        "cpu.frequency_driver": "driver {}",
+        "cpu.frequency_khz_min": "from {} kHz",
+        "cpu.frequency_khz_max": "to {} kHz",
+        "cpu.turbo_off": "turbo off: {}",
+    },
+    "memory": {
+        "memory.total_bytes": "{}",
+        "memory.available_bytes": "{} available",
+        "memory.swap_total_bytes": "swap {}",
+        "memory.swappiness": "swappiness {}",
+    },
+    "huge pages": {
+        "memory.transparent_huge_pages": "transparent: {}",
+        "memory.transparent_huge_pages_defrag": "defragmented: {}",
+        "memory.nr_hugepages": "reserved: {}",
+    },
+    "virtualisation": {
+        "virtualization.machine": "{}",
+        "virtualization.container": "in {}",
+        "virtualization.vendor": "{}",
+        "virtualization.product": "{}",
+        "virtualization.cgroup_cpus_limit": "limited to {} CPU(s)",
+        "virtualization.cgroup_memory_limit_bytes": "limited to {}",
+    },
+    "kernel": {"kernel.release": "Linux {}", "kernel.build": "{}"},
+    "clock source": {"kernel.clock_source": "{}"},
+    "isolated CPUs": {"kernel.isolated_cpus": "{}"},
+    "mitigations": {"mitigations.active": "active: {}", "mitigations.vulnerable": "vulnerable: {}"},
+    "storage": {
+        "storage.filesystem": "{}",
+        "storage.device": "on {}",
+        "storage.device_scheduler": "scheduler {}",
+        "storage.device_write_cache": "{}",
+        "storage.free_bytes": "{} free",
+        "storage.data_dir": "data in {}",
+    },
+    "load at start": {
+        "load at start.average_1_min": "{} over 1 min",
+        "load at start.average_5_min": "{} over 5 min",
+        "load at start.cpu_stalled_percent_10_s": "tasks waited for a CPU {} % of 10 s",
+    },
+    "open files": {"limits.open_files_soft": "{} at most"},
+    "Steelyard": {
+        "steelyard.version": "{}",
+        "steelyard.python": "{}",
+        "steelyard.package_git_commit": "commit {}",
+        "steelyard.package_git_dirty": "changed since",
+    },
+    "command line": {"kernel.cmdline": "{}"},
 }
-_GROUPS = {group for facts in _ROWS.values() for group, _, _ in facts}
+_GROUPS = {fact.partition(".")[0] for facts in _ROWS.values() for fact in facts}
 _NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 
 
@@ -225,8 +225,9 @@ def machine_rows(environment: Facts) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _facts(environment: Facts, facts: tuple[tuple[str, str, str], ...]) -> Iterator[str]:
-    for group, name, words in facts:
+def _facts(environment: Facts, facts: Mapping[str, str]) -> Iterator[str]:
+    for place, words in facts.items():
+        group, _, name = place.partition(".")
         known = environment.get(group)
         fact = cast(Facts, known).get(name) if isinstance(known, Mapping) else None
         # 0 is a fact, such as no swap; False and what is not known are none

@@ -15,18 +15,18 @@ NOT_TPC = (
 # clause 2.1.6.1: how far the constants of last names in the run and in the data may be apart
 _LAST_NAMES_APART = frozenset(range(65, 120)) - {96, 112}
 # clause 1.4 of the specification, as references of a table's columns
-_FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
-    ("district (d_w_id)", "warehouse (w_id)", "district_warehouse"),
-    ("customer (c_w_id, c_d_id)", "district (d_w_id, d_id)", "customer_district"),
-    ("history (h_c_w_id, h_c_d_id, h_c_id)", "customer (c_w_id, c_d_id, c_id)", "history_customer"),
-    ("history (h_w_id, h_d_id)", "district (d_w_id, d_id)", "history_district"),
-    ("orders (o_w_id, o_d_id, o_c_id)", "customer (c_w_id, c_d_id, c_id)", "orders_customer"),
-    ("new_order (no_w_id, no_d_id, no_o_id)", "orders (o_w_id, o_d_id, o_id)", "new_order_orders"),
-    ("stock (s_w_id)", "warehouse (w_id)", "stock_warehouse"),
-    ("stock (s_i_id)", "item (i_id)", "stock_item"),
-    ("order_line (ol_w_id, ol_d_id, ol_o_id)", "orders (o_w_id, o_d_id, o_id)", "order_line_orders"),
-    ("order_line (ol_supply_w_id, ol_i_id)", "stock (s_w_id, s_i_id)", "order_line_stock"),
-)
+_FOREIGN_KEYS = {
+    "district (d_w_id)": "warehouse (w_id)",
+    "customer (c_w_id, c_d_id)": "district (d_w_id, d_id)",
+    "history (h_c_w_id, h_c_d_id, h_c_id)": "customer (c_w_id, c_d_id, c_id)",
+    "history (h_w_id, h_d_id)": "district (d_w_id, d_id)",
+    "orders (o_w_id, o_d_id, o_c_id)": "customer (c_w_id, c_d_id, c_id)",
+    "new_order (no_w_id, no_d_id, no_o_id)": "orders (o_w_id, o_d_id, o_id)",
+    "stock (s_w_id)": "warehouse (w_id)",
+    "stock (s_i_id)": "item (i_id)",
+    "order_line (ol_w_id, ol_d_id, ol_o_id)": "orders (o_w_id, o_d_id, o_id)",
+    "order_line (ol_supply_w_id, ol_i_id)": "stock (s_w_id, s_i_id)",
+}
 
 
 class Constants(Strict):
@@ -109,7 +109,7 @@ class OrderEntryWorkload(DerivedWorkload):
 
     def schema_settings(self) -> Mapping[str, str]:
         """`foreign_keys`: the ten of the specification."""
-        return {"foreign_keys": ";\n".join(_foreign_key(*key) for key in _FOREIGN_KEYS)}
+        return {"foreign_keys": ";\n".join(_foreign_key(*key) for key in _FOREIGN_KEYS.items())}
 
     def summary(self) -> dict[str, str]:
         """Warehouses, arrival, threads."""
@@ -122,8 +122,9 @@ class OrderEntryWorkload(DerivedWorkload):
         }
 
 
-def _foreign_key(columns: str, referenced: str, name: str) -> str:
+def _foreign_key(columns: str, referenced: str) -> str:
     table, _, own = columns.partition(" ")
+    name = f"{table}_{referenced.partition(' ')[0]}"
     return f"alter table {table} add constraint {name} foreign key {own} references {referenced}"
 
 

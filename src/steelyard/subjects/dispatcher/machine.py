@@ -148,7 +148,7 @@ def _read(key: str, value: Setting) -> Any:
     """A setting in the engine's format. Raises ValueError, and InputError for a table."""
     if key in _TABLES:
         table = read_table(str(value), _TABLES[key])
-        return table.text if table.name not in ("standard", "extended") or key != "table" else table.name
+        return table.name if key == "table" and table.name in _BUILT_IN else table.text
     if key == "trace_threads":
         return [name.strip() for name in str(value).split(",")]
     if key.startswith(_SET):
@@ -170,11 +170,7 @@ def _plan(option: Option) -> dict[str, Any]:
     return {
         "machine": {key: settings[key] for key in _MACHINE if key in settings},
         "sets": {k.removeprefix(_SET): cpus for k, cpus in settings.items() if k.startswith(_SET)},
-        "tables": {
-            {"table": "ts"}.get(key, key.partition("_")[0]): settings[key]
-            for key in _TABLES
-            if key in settings
-        },
+        "tables": {of.lower(): settings[key] for key, of in _TABLES.items() if key in settings},
         **{key: settings[key] for key in _CLOCK if key in settings},
         "groups": [{"name": name, "count": 1, **keys} for name, keys in groups.items()],
         "scaled": workload.scaled,

@@ -138,11 +138,8 @@ def argument(name: str, value: Setting) -> str:
 def taken(requested: Setting, shown: str) -> bool:
     """Whether `shown`, of SHOW VARIABLES, is the requested value."""
     want, have = written(requested).strip().lower(), shown.strip().lower()
-    if want == have:
+    if want == have or any({want, have} <= words for words in (_TRUE, _FALSE)):
         return True
-    for words in (_TRUE, _FALSE):
-        if want in words and have in words:
-            return True
     number, other = _amount(want), _amount(have)
     if number is None or other is None:
         return False

@@ -135,19 +135,16 @@ def _open_to_others(folder: Path) -> bool:
 
 def findings() -> Iterator[Finding]:
     """One finding per server, or a single finding if there is none."""
-    found = False
-    if (embedded := embedded_bindir()) is not None:
-        found = True
+    embedded, bindirs = embedded_bindir(), installed_bindirs()
+    if embedded is not None:
         yield _server(embedded, "embedded", "used when a study names no subject.bindir")
-    bindirs = installed_bindirs()
     if (on_path := shutil.which("postgres")) is not None:
         bindir = Path(on_path).resolve().parent
         if bindir not in {b.resolve() for b in bindirs}:
             bindirs.append(bindir)
     for bindir in bindirs:
-        found = True
         yield _server(bindir, "installed", f'to measure it: subject.bindir = "{bindir}"')
-    if not found:
+    if embedded is None and not bindirs:
         yield Finding(
             "PostgreSQL",
             "missing",

@@ -98,13 +98,13 @@ def checksums(study: Study, options: Options) -> str:
     Raises InputError where a copied data directory has its own.
     """
     subject, wanted = study.subject, _wanted(study, options)
-    if wanted == "server" and subject.data_checksums in ("on", "off"):
-        raise InputError(
-            "has no effect: a data directory keeps its own",
-            "leave it out, or change a copy of the data directory with pg_checksums",
-            ("subject", "data_checksums"),
-        )
     if wanted == "server":
+        if subject.data_checksums in ("on", "off"):
+            raise InputError(
+                "has no effect: a data directory keeps its own",
+                "leave it out, or change a copy of the data directory with pg_checksums",
+                ("subject", "data_checksums"),
+            )
         return ""
     why = "" if subject.data_checksums != "auto" else ": the versions' defaults differ"
     return f"data checksums are {wanted} in every option{why} (subject.data_checksums)"

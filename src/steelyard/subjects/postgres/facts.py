@@ -64,7 +64,7 @@ LEFT_SQL = """
 READY = "ready to accept connections"
 CRASHED = ("was terminated by signal", "reinitializing")
 
-_LIFE_S = 10
+_CONNECT_S = 10
 # The checkpointer has another pid after a crash. Where it is hidden, a reset of the statistics shows a crash.
 _LIFE = """
     select pg_postmaster_start_time()::text,
@@ -84,10 +84,7 @@ def facts_of(connect: Callable[[], _Connection]) -> dict[str, Any]:
 
 def number(dsn: str, sql: str) -> int:
     """The number that a SELECT gives, of one snapshot of the data. Raises psycopg.Error."""
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
-        row = connection.execute(sql.encode()).fetchone()
-    assert row is not None
-    return int(row[0])
+    return int(_rows(dsn, sql)[0][0])
 
 
 def sessions(dsn: str, text: str) -> list[int]:
@@ -96,20 +93,16 @@ def sessions(dsn: str, text: str) -> list[int]:
     found = (
         "select pid from pg_stat_activity where starts_with(query, left(%s, 500)) and pid <> pg_backend_pid()"
     )
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=5) as connection:
-        return [pid for (pid,) in connection.execute(found, [text])]
+    return [pid for (pid,) in _rows(dsn, found, text)]
 
 
 def fatal(log: str) -> str:
     """The last error in a server's log, with its hint; the log without one."""
     lines = log.splitlines()
-    for number in range(len(lines) - 1, -1, -1):
-        _, found, error = lines[number].partition("FATAL: ")
-        if not found:
-            _, found, error = lines[number].partition("ERROR: ")
-        if found:
-            hints = [hint[1] for line in lines[number:] if (hint := _HINT.search(line))]
-            return " ".join([error.strip(), *(f"({hint})" for hint in hints[:1])])
+    for number, line in reversed([*enumerate(lines)]):
+        if found := re.search("FATAL: (.*)", line) or re.search("ERROR: (.*)", line):
+            hints = [f"({hint[1]})" for hint in map(_HINT.search, lines[number:]) if hint]
+            return " ".join([found[1].strip(), *hints[:1]])
     return log
 
 
@@ -128,10 +121,13 @@ def _facts(connect: Callable[[], _Connection]) -> dict[str, Any]:
 
 def _life_of(dsn: str) -> tuple[str, str]:
     """Start time of the postmaster, and a value that changes with a crash. Raises psycopg.Error."""
-    with psycopg.connect(dsn, autocommit=True, connect_timeout=_LIFE_S) as connection:
-        row = connection.execute(_LIFE).fetchone()
-        assert row is not None
-        return str(row[0]), str(row[1])
+    ((began, process),) = _rows(dsn, _LIFE)
+    return str(began), str(process)
+
+
+def _rows(dsn: str, query: str, *given: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=_CONNECT_S) as connection:
+        return connection.execute(query.encode(), given or None).fetchall()
 
 
 def _interrupted(then: tuple[str, str], now: tuple[str, str]) -> str:

@@ -206,7 +206,7 @@ class Postgres:
             else:
                 cluster.rename_database(connection, bench.work.database, TEMPLATE)
         with self._session(TEMPLATE) as connection:
-            session.set_password(connection, session.SUPERUSER, self._server.network.password)
+            session.set_password(connection, self._server.network.password)
             run = self._server.finish
             load_file = workload_tables.load_file
             workload_tables.load(

@@ -39,11 +39,11 @@ _OWN = {"default_transaction_read_only=off": 0, "statement_timeout=0": 0, "lock_
         "idle_in_transaction_session_timeout=0": 0, "transaction_timeout=0": 17}  # fmt: skip
 
 
-def set_password(connection: _Connection, user: str, password: str | None) -> None:
-    """Gives a user of the server a password, kept as a SCRAM verifier; None: has no effect."""
+def set_password(connection: _Connection, password: str | None) -> None:
+    """Gives the lab's user a password, kept as a SCRAM verifier; None: has no effect."""
     if password is None:
         return
-    statement = sql.SQL("alter role {} password {}").format(sql.Identifier(user), sql.Literal(password))
+    statement = sql.SQL("alter role {} password {}").format(sql.Identifier(SUPERUSER), sql.Literal(password))
     connection.execute("set password_encryption = 'scram-sha-256'")
     connection.execute(statement)
 

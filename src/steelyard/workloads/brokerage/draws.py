@@ -24,25 +24,30 @@ from steelyard.workloads.brokerage.scale import (
 _TRADES_A = 65_535
 
 
-def customer(scale: Scale) -> Steps:
+def puts(**values: str | int) -> Steps:
+    """Gives each value what an expression makes, one after another."""
+    return [put(value, to) for value, to in values.items()]
+
+
+def _customer(scale: Scale) -> Steps:
     """The customer `c`, its `rank`, its `accounts`; tiers get 10, 60 and 30 %, with a skew within."""
     drawn = "(0.0001 * :drawn)"
     first = _ceiling(f"sqrt(22500 + 500 * {drawn}) - 151", 0, TIER_1 - 1)
     second = _ceiling(f"sqrt(290000 + 1000 * {drawn}) - 501", TIER_1, TIER_2 - 1)
     third = _ceiling(f"sqrt(500 * {drawn} - 277500) + 149", TIER_2, UNIT - 1)
     rank = f"case when :drawn <= 2000000 then {first} when :drawn <= 14000000 then {second} else {third} end"
-    return [
-        put("unit", f"random(0, {scale.units - 1})"),
-        put("drawn", "random(1, 20000000)"),
-        put("rank", rank),
-        put("c", f"{UNIT} * :unit + (({RANK_FACTOR} * :rank + {UNIT_STEP} * (:unit + 1)) % {UNIT} + 1)"),
-        put("accounts", _account_count()),
-    ]
+    return puts(
+        unit=f"random(0, {scale.units - 1})",
+        drawn="random(1, 20000000)",
+        rank=rank,
+        c=f"{UNIT} * :unit + (({RANK_FACTOR} * :rank + {UNIT_STEP} * (:unit + 1)) % {UNIT} + 1)",
+        accounts=_account_count(),
+    )
 
 
 def account(scale: Scale) -> Steps:
     """A customer's account `a`."""
-    return [*customer(scale), put("a", "10 * (:c - 1) + random(1, :accounts)")]
+    return [*_customer(scale), put("a", "10 * (:c - 1) + random(1, :accounts)")]
 
 
 def security_of_account(scale: Scale) -> Steps:

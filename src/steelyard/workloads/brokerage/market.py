@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, percent, put, when
 from steelyard.workloads.brokerage import trade_order
-from steelyard.workloads.brokerage.draws import price_cents, symbol, walk
+from steelyard.workloads.brokerage.draws import price_cents, puts, symbol, walk
 from steelyard.workloads.brokerage.scale import Scale
 
 _TICKER_QUEUE = "prices on the ticker"
@@ -113,9 +113,7 @@ def _holdings() -> Steps:
         *trade_order.value_steps(),
     ]
     rest = [
-        put("of", ":t"),
-        put("holding", 0),
-        put("rest", "case when :sells = 1 then -:left else :left end"),
+        *puts(of=":t", holding=0, rest="case when :sells = 1 then -:left else :left end"),
         execute("insert holding history"),
         execute("insert holding"),
     ]
@@ -125,9 +123,7 @@ def _holdings() -> Steps:
         execute("holding summary", {"held": "hs_qty"}, rows="known"),
         put("now_held", ":held + case when :sells = 1 then -:quantity else :quantity end"),
         when(":known = 0", [execute("insert summary")], summary),
-        put("bought", 0),
-        put("sold", 0),
-        put("left", ":quantity"),
+        *puts(bought=0, sold=0, left=":quantity"),
         when(trade_order.IS_CLOSING, walk(one, {"of": "h_t_id"})),
         when(":left > 0", rest),
     ]
@@ -148,12 +144,12 @@ def market_feed(scale: Scale, clients: int) -> Kind:
 
 def _other_entry(n: int, scale: Scale) -> Steps:
     """A limit that the price meets now, or else any security."""
-    any_security = [
-        put("s", f"random(1, {scale.securities})"),
-        put("price", price_cents()),
-        put("quantity", f"case when {percent(50)} then 300 else 500 end"),
-    ]
-    met = [put("s", f":met_s{n}"), put("price", f":met_price{n}"), put("quantity", 100)]
+    any_security = puts(
+        s=f"random(1, {scale.securities})",
+        price=price_cents(),
+        quantity=f"case when {percent(50)} then 300 else 500 end",
+    )
+    met = puts(s=f":met_s{n}", price=f":met_price{n}", quantity=100)
     return [when(f":met_s{n} is null", any_security, met), *_ticked()]
 
 

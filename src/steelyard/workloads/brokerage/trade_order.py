@@ -97,11 +97,11 @@ def tax_steps() -> Steps:
 def value_steps() -> Steps:
     """Adds cents of what was `closed` by a trade of `price`: bought for one, sold for the other."""
     paid, now = "int(100 * :paid) * :closed", ":price * :closed"
-    return [
-        put("bought", f"case when :sells = 1 then :bought + {paid} else :bought + {now} end"),
-        put("sold", f"case when :sells = 1 then :sold + {now} else :sold + {paid} end"),
-        put("left", ":left - :closed"),
-    ]
+    return draws.puts(
+        bought=f"case when :sells = 1 then :bought + {paid} else :bought + {now} end",
+        sold=f"case when :sells = 1 then :sold + {now} else :sold + {paid} end",
+        left=":left - :closed",
+    )
 
 
 # what a trade closes of one holding, and whether it closes something of the position `held`
@@ -128,12 +128,14 @@ def _order(scale: Scale) -> Steps:
         put("kind", "random(1, 100)"),
         put("type_number", number),
         pick("type", types, ":type_number"),
-        put("size", f"random(1, {len(QUANTITIES)})"),
-        put("quantity", f"case {quantity} end"),
-        put("bid", f"random({PRICE_MIN}, {PRICE_MIN + PRICE_SPAN})"),
-        put("lifo", f"case when {percent(35)} then 1 else 0 end"),
-        put("cash", f"case when {percent(8)} then 0 else 1 end"),
-        put("cancelled", percent(1)),
+        *draws.puts(
+            size=f"random(1, {len(QUANTITIES)})",
+            quantity=f"case {quantity} end",
+            bid=f"random({PRICE_MIN}, {PRICE_MIN + PRICE_SPAN})",
+            lifo=f"case when {percent(35)} then 1 else 0 end",
+            cash=f"case when {percent(8)} then 0 else 1 end",
+            cancelled=percent(1),
+        ),
         {"do": "draw", "value": "t", "from": {"kind": "sequence", "start": scale.trades + 1, "step": 1}},
     ]
 
@@ -143,9 +145,11 @@ def _executor(scale: Scale) -> Steps:
     drawn = ":a * 3571 % 10007 % 100"
     other = f"(:c - 1 + 101 * :others) % {scale.customers} + 1"
     return [
-        put("others", f"case when {drawn} >= 98 then 2 when {drawn} >= 60 then 1 else 0 end"),
-        put("owner", f":others = 0 or {percent(75)}"),
-        put("executor", f"case when :owner then :c else {other} end"),
+        *draws.puts(
+            others=f"case when {drawn} >= 98 then 2 when {drawn} >= 60 then 1 else 0 end",
+            owner=f":others = 0 or {percent(75)}",
+            executor=f"case when :owner then :c else {other} end",
+        ),
         draws.name("last_name", "Last", ":executor", 9),
         draws.name("first_name", "First", ":executor", 9),
         draws.tax_number(":executor"),
@@ -158,10 +162,7 @@ def _closing() -> Steps:
     return [
         put("held", 0),
         execute("holding summary", {"held": "hs_qty"}),
-        put("bought", 0),
-        put("sold", 0),
-        put("before", 0),
-        put("left", ":quantity"),
+        *draws.puts(bought=0, sold=0, before=0, left=":quantity"),
         when(IS_CLOSING, draws.walk(one, {})),
         *tax_steps(),
     ]
@@ -179,10 +180,12 @@ def _trigger() -> Steps:
     down = f"({2 * WAVE_MS} - ({met} + :place)) % {WAVE_MS}"
     send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
     return [
-        put("now", draws.price_cents()),
-        put("place", draws.wave_place()),
-        put("met", ":type_number = 4 and :bid <= :now or :type_number <> 4 and :bid >= :now"),
-        put("limit", "case when :met then :now else :bid end"),
-        put("wait_ms", f"case when :met then 0 else least({up}, {down}) end"),
+        *draws.puts(
+            now=draws.price_cents(),
+            place=draws.wave_place(),
+            met=":type_number = 4 and :bid <= :now or :type_number <> 4 and :bid >= :now",
+            limit="case when :met then :now else :bid end",
+            wait_ms=f"case when :met then 0 else least({up}, {down}) end",
+        ),
         send,
     ]

@@ -236,7 +236,7 @@ class Sql:
     place: Place
     text: str
     bare: str
-    quoted: tuple[str, ...] = ()
+    quoted: tuple[str, ...]
 
 
 @dataclass(frozen=True)
