@@ -93,7 +93,7 @@ class TableFile(Strict):
     """column of the number of clients"""
     seconds: str | None = None
     """column of the length of the interval, in seconds"""
-    metrics: list[MetricColumn] = Field(default_factory=list[MetricColumn])
+    metrics: list[MetricColumn] = []
     """columns of numbers; needed without `into`"""
 
 
@@ -125,16 +125,16 @@ class Schedule(Strict):
     """the option that the others are compared with"""
     smallest_effect_percent: float = Field(default=3.0, ge=0.001, lt=100)
     """the smallest difference that matters"""
-    options: dict[OptionLabel, OptionFiles] = Field(default_factory=dict[str, OptionFiles])
-    runs: list[RunFiles] = Field(default_factory=list[RunFiles])
-    choices: list[FileChoice] = Field(default_factory=list[FileChoice])
-    tables: list[TableFile] = Field(default_factory=list[TableFile])
-    factors: list[KeyName] = Field(default_factory=list[KeyName])
+    options: dict[OptionLabel, OptionFiles] = {}
+    runs: list[RunFiles] = []
+    choices: list[FileChoice] = []
+    tables: list[TableFile] = []
+    factors: list[KeyName] = []
     """names of the parts of an option, which `_` divides; default: those of levels, or part_1, part_2"""
-    levels: dict[KeyName, dict[str, str]] = Field(default_factory=dict[str, dict[str, str]])
+    levels: dict[KeyName, dict[str, str]] = {}
     """by name of a part, what its codes stand for"""
     workload: Words = Words()
-    environment: dict[str, Any] = Field(default_factory=dict)
+    environment: dict[str, Any] = {}
     """facts of the machine, as environment.json of a bundle has them"""
 
 

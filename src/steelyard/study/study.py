@@ -65,12 +65,12 @@ class Subject(Strict):
     """checksums of PostgreSQL's data pages, fixed when the data directory is made: on or off in every option;
     server: each version's own default; auto: on in every option where the versions' defaults differ (off
     before 18), else the default"""
-    settings: dict[str, Setting] = Field(default_factory=dict)
+    settings: dict[str, Setting] = {}
     """server settings, the same in every option"""
-    session: dict[str, Setting] = Field(default_factory=dict)
+    session: dict[str, Setting] = {}
     """session settings, the same in every option"""
 
-    facts: dict[str, SqlText] = Field(default_factory=dict)
+    facts: dict[str, SqlText] = {}
     """kind = 'jdbc': SQL by name, whose first value is kept as a fact"""
 
 
@@ -193,13 +193,13 @@ class Study(Strict):
     question: str = Field(min_length=1, max_length=1000)
     subject: Subject
     workload: AnyWorkload = StatementWorkload()
-    factors: dict[KeyName, Factor] = Field(default_factory=dict[str, Factor])
+    factors: dict[KeyName, Factor] = {}
     """what changes; none: one option is measured alone"""
     exclude: list[dict[str, str | list[str]]] = Field(
         default_factory=list[dict[str, str | list[str]]], max_length=1000
     )
     """combinations to leave out: codes by factor, and the reason under 'why'"""
-    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = Field(default_factory=dict)
+    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = {}
     """settings of scope host, the same in every option"""
     fleet: Fleet | None = None
     """machines that take part; default: this one alone"""
@@ -209,7 +209,7 @@ class Study(Strict):
     """by monitor: readings per second, instead of the monitors of the subject, which read once per second,
     most of them, and at both edges of each turn; or a query, beside those"""
     probes: Probes = Probes()
-    overlay: list[str] = Field(default_factory=list)
+    overlay: list[str] = []
     """names of published recordings whose curves the report shows as well"""
 
     @property

@@ -58,8 +58,8 @@ class Capture(Strict):
     events: int = Field(ge=1)
     classes: list[CapturedClass] = Field(min_length=1)
     left_out: dict[str, int]
-    first: dict[str, str] = Field(default_factory=dict[str, str])
-    beside: dict[str, int] = Field(default_factory=dict[str, int])
+    first: dict[str, str] = {}
+    beside: dict[str, int] = {}
     notes: dict[str, int]
     sessions: list[tuple[int, int, int]] = Field(min_length=1)
 

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
 from steelyard.errors import InputError, nearest
@@ -39,7 +39,7 @@ class Query(SqlMonitor):
     needs: str = ""
     """privileges and settings of the server"""
     verified: str = ""
-    meanings: dict[str, str] = Field(default_factory=dict[str, str])
+    meanings: dict[str, str] = {}
     """by column"""
 
     @property

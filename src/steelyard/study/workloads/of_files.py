@@ -25,12 +25,12 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     script: list[ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)
     """scripts of pgbench, FILE or FILE@WEIGHT from the folder of the study file, or built in: tpcb-like,
     simple-update, select-only"""
-    script_texts: dict[str, str] = Field(default_factory=dict[str, str])
+    script_texts: dict[str, str] = {}
     """texts of the files under script, which are read otherwise"""
     scale: int = Field(default=1, ge=1, le=21_000)
     """pgbench's scale factor, :scale: 100,000 accounts each; the tables pgbench_* are made where the study
     has no schema and no data of its own"""
-    variables: dict[KeyName, Setting] = Field(default_factory=dict[KeyName, Setting])
+    variables: dict[KeyName, Setting] = {}
     """variables of the scripts by name, as pgbench's -D; a text stands for a part of the SQL"""
     handle: Literal["none", "unnamed", "named", "per-use", "left"] = "none"
     """none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as of statements"""

@@ -115,7 +115,7 @@ class ProgramWorkload(Workload):
     required for secrets; empty: not set"""
     folder: str = "{study}"
     """working directory, filled in like the command; {study}: the folder of the study file"""
-    prepare: list[str] = Field(default_factory=list[str])
+    prepare: list[str] = []
     """run once before the first run (compile, fill a database), with {study}, {scratch}, {programs} and those
     variables that ask for nothing else"""
     score: Reading | None = None
@@ -125,7 +125,7 @@ class ProgramWorkload(Workload):
     better: Better | None = None
     """higher or lower; default: lower where the unit is a time (s, msec, us/op), higher where it is a rate
     (tps, MB/s); required for any other unit"""
-    scores: dict[KeyName, NamedScore] = Field(default_factory=dict[str, NamedScore])
+    scores: dict[KeyName, NamedScore] = {}
     """further scores by name; p50, p95 and p99 in a unit of time are latencies"""
     time: Reading | None = None
     """run time in seconds in the output; default: from its start to its end"""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from steelyard.study.key_types import Form, Label, Strict
 from steelyard.study.workloads.workload import Workload
@@ -54,11 +54,11 @@ class Answer(Strict):
 class Answered(Strict):
     """What a recording says of its own tables."""
 
-    tables: list[str] = Field(default_factory=list[str])
+    tables: list[str] = []
     """CSV files that the bundle keeps, for queries"""
     answer: Answer | None = None
     """what follows from them; needs tables"""
-    claims: list[Claim] = Field(default_factory=list[Claim])
+    claims: list[Claim] = []
     """figures of the source that are computed again"""
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class PublishedWorkload(Workload, Answered):
     clients: Label = "clients"
     """its plural: JVMs, processes"""
 
-    figures: dict[str, RecordedFigure] = Field(default_factory=dict[str, RecordedFigure])
+    figures: dict[str, RecordedFigure] = {}
     """numbers of each run, by name; p50, p95 and p99 in a unit of time are latencies"""
     main_figure: str | None = None
     """the figure that the study is about, where no work was counted"""

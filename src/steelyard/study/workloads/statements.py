@@ -98,7 +98,7 @@ class Statement(Strict):
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     rows: Literal["equal", "may differ"] = "equal"
     """under all options; may differ: an option may be ahead, and none wins"""
-    parameters: dict[str, Generator] = Field(default_factory=dict[str, Generator])
+    parameters: dict[str, Generator] = {}
     """generator by parameter: {kind = 'uniform', low = 1, high = 9}"""
 
     @model_validator(mode="after")
@@ -124,7 +124,7 @@ class Transaction(Strict):
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     begin: bool = False
     """wrap in BEGIN and COMMIT"""
-    values: dict[str, Generator] = Field(default_factory=dict[str, Generator])
+    values: dict[str, Generator] = {}
     """generator by parameter: drawn once per transaction, the same for its statements"""
     keying_ms: float = Field(default=0.0, ge=0, le=8.64e7)
     """pause of the client before it; not part of its latency"""
@@ -157,9 +157,9 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
     """text = 'distinct': number of texts, N"""
     parameters: Literal["client", "none"] | None = None
     """client: bound; none: literals in the text; default: follows from handle and text"""
-    statements: dict[str, Statement] = Field(default_factory=dict[str, Statement])
+    statements: dict[str, Statement] = {}
     """kind = 'sql': statements of your own by name"""
-    transactions: dict[str, Transaction] = Field(default_factory=dict[str, Transaction])
+    transactions: dict[str, Transaction] = {}
     """kind = 'sql': transactions by name; default: one per statement"""
 
     def client_settings(self) -> Mapping[str, KeyPath]:
