@@ -21,11 +21,7 @@ class InputError(Exception):
     """
 
     def __init__(
-        self,
-        text: str = "",
-        hint: str = "",
-        at: Sequence[str | int] = (),
-        errors: Sequence[InputError] = (),
+        self, text: str = "", hint: str = "", at: Sequence[str | int] = (), errors: Sequence[InputError] = ()
     ) -> None:
         super().__init__(_brief_lines(text or "\n".join(map(str, errors))))
         self.hint = _brief_lines(hint)

@@ -139,10 +139,7 @@ def locks(evidence: Evidence) -> tuple[LockRow, ...]:
     recording only rates are known: costs per transaction are not.
     """
     rows = evidence.records(
-        _LOCKS,
-        recorded=evidence.recorded,
-        all_runs=evidence.study.probes.locks,
-        cpus=evidence.probed_cpus,
+        _LOCKS, recorded=evidence.recorded, all_runs=evidence.study.probes.locks, cpus=evidence.probed_cpus
     )
     return tuple(LockRow(**row) for row in rows)
 

@@ -75,12 +75,7 @@ def _version(context: click.Context, _option: click.Parameter, asked: bool) -> N
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="The version.",
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="The version."
 )
 def cli() -> None:
     """Weigh database servers under load, side by side.

@@ -41,11 +41,7 @@ class FleetEngine:
     pid = None
 
     def __init__(
-        self,
-        bus: Bus,
-        engine: str,
-        plan: Json,
-        task: Callable[[str, str, str, Json], HostResult] = drive,
+        self, bus: Bus, engine: str, plan: Json, task: Callable[[str, str, str, Json], HostResult] = drive
     ) -> None:
         """task: what runs on each host."""
         bus.check()

@@ -44,11 +44,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
                 "round_trip_ms": 2 * clock.bound_ns / 1e6,
                 "megabytes_per_s": _megabytes_per_s(bus, name),
             }
-    return {
-        "version": VERSION,
-        "hosts": hosts,
-        "findings": list(_findings(hosts, fleet.with_role("load"))),
-    }
+    return {"version": VERSION, "hosts": hosts, "findings": list(_findings(hosts, fleet.with_role("load")))}
 
 
 def refuse_unlike(facts: Mapping[str, Json]) -> None:

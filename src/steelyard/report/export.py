@@ -67,11 +67,7 @@ def judgement_schema() -> dict[str, Any]:
         "title": "A judgement of Steelyard",
         "type": "object",
         "required": ["schema", "all_points", "judgement", "about"],
-        "properties": {
-            "schema": {"const": SCHEMA},
-            "all_points": {"type": ["string", "null"]},
-            **properties,
-        },
+        "properties": {"schema": {"const": SCHEMA}, "all_points": {"type": ["string", "null"]}, **properties},
         "$defs": shared.get("$defs", {}),
     }
 

@@ -65,10 +65,7 @@ def estimated_runs(evidence: Evidence) -> list[int]:
 
 
 def block_table(
-    run_metrics: RunMetrics,
-    metric: str,
-    options: Sequence[str],
-    point: int | None = None,
+    run_metrics: RunMetrics, metric: str, options: Sequence[str], point: int | None = None
 ) -> BlockTable:
     """The metric of these options at one point.
 

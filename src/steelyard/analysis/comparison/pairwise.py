@@ -175,9 +175,7 @@ def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
 
 
 def _fastest_first(
-    options: list[str],
-    metric: Metric,
-    comparisons: Mapping[Pair, Sequence[tuple[Metric, Comparison]]],
+    options: list[str], metric: Metric, comparisons: Mapping[Pair, Sequence[tuple[Metric, Comparison]]]
 ) -> list[str]:
     def ratio(option: str) -> float:
         if option == options[0]:

@@ -48,11 +48,7 @@ def unlike_facts(
 ) -> list[tuple[str, Any, Any]]:
     """FACTS that differ between two environments, but those compared: name, value in each or 'unknown'."""
     return [
-        (
-            re.sub("[._]", " ", fact),
-            "unknown" if a is None else a,
-            "unknown" if b is None else b,
-        )
+        (re.sub("[._]", " ", fact), "unknown" if a is None else a, "unknown" if b is None else b)
         for fact in FACTS
         if fact not in compared and (a := _known(here, fact)) != (b := _known(there, fact))
     ]
@@ -234,6 +230,5 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
         raise InputError(f"nothing to compare: {text}", "steelyard report BUNDLE shows the figures of each")
     text = f"{', '.join(labels)} only in {here[0]}, {', '.join(others)} only in {there[0]}"
     raise InputError(
-        f"nothing to compare: {text}",
-        f"which option there is which here: --as {others[0]}={labels[0]}",
+        f"nothing to compare: {text}", f"which option there is which here: --as {others[0]}={labels[0]}"
     )

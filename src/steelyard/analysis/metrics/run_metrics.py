@@ -141,12 +141,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": evidence.recorded}))
     found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
     found.metrics.append(ERRORS)
-    found.add(
-        *instruction_metrics(evidence),
-        *_waits(evidence),
-        LATCH_COSTS,
-        *program_metrics(evidence),
-    )
+    found.add(*instruction_metrics(evidence), *_waits(evidence), LATCH_COSTS, *program_metrics(evidence))
     found.add(
         *recorded_metrics(evidence, {n for n, column in found.values.items() if np.isfinite(column).any()})
     )

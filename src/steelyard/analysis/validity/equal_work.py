@@ -116,11 +116,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     query = "select statement from marks group by 1 having max(rows) = 0 order by min(rowid)"
     without = [name for (name,) in evidence.rows(query)]
     found = dict[tuple[str, str], Difference]()
-    for one in (
-        *_in_rehearsal(evidence),
-        *_under_load(evidence.baseline, beside),
-        *_ran_out(evidence),
-    ):
+    for one in (*_in_rehearsal(evidence), *_under_load(evidence.baseline, beside), *_ran_out(evidence)):
         found.setdefault((one.statement, one.option), one)
     meant = meant_to_differ(evidence.workload)
     query = """

@@ -138,11 +138,7 @@ def names(text: str, label: str) -> bool:
 
 
 def reasons(
-    costs: Costs,
-    pair: PairResult,
-    closed_loop: bool = True,
-    over: str = "",
-    left_out: Container[str] = (),
+    costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "", left_out: Container[str] = ()
 ) -> tuple[str, ...]:
     """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 

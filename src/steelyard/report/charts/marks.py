@@ -194,11 +194,7 @@ class Domain:
 
 
 def domain_of(
-    data: Iterable[float | None],
-    ends: Iterable[float | None] = (),
-    *,
-    log: bool = False,
-    pad: float = 0.04,
+    data: Iterable[float | None], ends: Iterable[float | None] = (), *, log: bool = False, pad: float = 0.04
 ) -> Domain:
     """The axis that holds all data, and the ends of intervals as far as they are near the data.
 

@@ -46,10 +46,7 @@ def scaling(presented: Presented) -> Figure | None:
         return None
     table = _table(judgement, metrics, points_are)
     overlays = _overlaid(presented.overlays)
-    behind = {
-        work: overlays,
-        _LINEAR: [{**row, "value": 100 * row["linear"]} for row in overlays],
-    }
+    behind = {work: overlays, _LINEAR: [{**row, "value": 100 * row["linear"]} for row in overlays]}
     drawn = [metrics[0], *([_LINEAR] if judgement.scaling else []), *metrics[1:]]
     panels = tuple(
         Panel(

@@ -47,7 +47,7 @@ def timeline(presented: Presented) -> Figure | None:
     runs = paint(_runs(tps, cpu), palette)
     end = max(run["end"] for run in runs)
     panels = [
-        Panel("timeline-tps", f"{about.work_is.capitalize()}s per second", _tps(tps, runs, end, palette)),
+        Panel("timeline-tps", f"{about.work_is.capitalize()}s per second", _tps(tps, runs, end, palette))
     ]
     if cpu.data:
         panels.append(Panel("timeline-cpu", "CPU, % of one core", _cpu(cpu, runs, end, palette)))

@@ -21,9 +21,7 @@ _AGAIN = "rows that come again, as of a table that was exported twice, count onc
 _OWN = {"sessionstarttime", _TIME, "cmsampletime", "cmsamplems", "cmrowstate", "cmnewdiffraterow", *NAMES}
 
 # columns of CSV are the times of DbxTune; or a database of H2
-sniff = has(
-    r"\A(?:H:2,[\s\S]{0,190}block:|(?i:(?=.*\bsessionsampletime\b).*\bcmsampletime\b))",
-)
+sniff = has(r"\A(?:H:2,[\s\S]{0,190}block:|(?i:(?=.*\bsessionsampletime\b).*\bcmsampletime\b))")
 
 
 def read(source: Source) -> list[Report]:

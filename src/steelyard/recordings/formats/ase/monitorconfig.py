@@ -43,8 +43,7 @@ def _resource(now: Now, row: Row) -> None:
 read = Lines(
     (
         rule(
-            r".*Usage information at(?: date and time: ([A-Z][a-z]{2} +\d+ \d{4} +\d+:\d\d[AP]M))?.*",
-            _time,
+            r".*Usage information at(?: date and time: ([A-Z][a-z]{2} +\d+ \d{4} +\d+:\d\d[AP]M))?.*", _time
         ),
         known(r"\s*(?:\(\d+ rows? affected\)|\(return status = 0\))"),
     ),

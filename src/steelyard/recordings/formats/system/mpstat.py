@@ -9,7 +9,5 @@ from steelyard.recordings.source import BANNER
 # `sar -u ALL` has the same columns in another order
 sniff = has(BANNER.pattern, rf"^{CLOCK}\s+CPU\s+%usr\s+%nice(?!.*%steal\s+%irq)")
 read = Columns(
-    "mpstat",
-    lambda columns: heading_of(columns, ("CPU", "INTR", "NODE")),
-    {"cpu_busy_mpstat": "cpu all"},
+    "mpstat", lambda columns: heading_of(columns, ("CPU", "INTR", "NODE")), {"cpu_busy_mpstat": "cpu all"}
 )
