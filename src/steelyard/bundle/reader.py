@@ -123,7 +123,7 @@ class Bundle:
     def records(self, query: str, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows by column, over the views of the analysis (evidence/queries.py), then over the tables.
 
-        A number that is not finite is None. Several threads may ask, once there is evidence.
+        A number that is not finite is None. Safe in several threads after evidence().
         """
         with readable(self.path, self._runs):
             found = over_views(self._measured).execute(query, given)

@@ -106,7 +106,7 @@ def slug(text: str) -> str:
 
 
 def time_of(text: str) -> tuple[date | None, float | None, tzinfo | None, str]:
-    """Day and second of the day where a line has them, UTC where it says how far it is, and all else."""
+    """Day, second since its midnight, zone, and the rest of a line. With an offset the second is of UTC."""
     if found := _TIME_OF_DAY.fullmatch(text):
         return None, _second(found.groups()), None, found[5]
     if found := _EPOCH_TIME.fullmatch(text):
@@ -147,6 +147,12 @@ def next_s(last_s: float, second: float) -> float:
     """A second of the day after a time, both since a midnight: before it by half a day is the next day's."""
     second += last_s // DAY_S * DAY_S
     return second + DAY_S * (second < last_s - DAY_S / 2)
+
+
+def length_s(before_s: float | None, at_s: float | None) -> float:
+    """Of the interval between two times; 0: unknown. A longer one than a day is damage."""
+    seconds = 0.0 if before_s is None or at_s is None else at_s - before_s
+    return seconds if 0 < seconds <= DAY_S else 0.0
 
 
 def moment_in(text: str, *formats: str) -> datetime:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, next_s, time_of
+from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, length_s, next_s, time_of
 from steelyard.recordings.headings import Heading, names_in, row_of
 from steelyard.recordings.report import Report
 from steelyard.recordings.samples import Samples
@@ -67,11 +67,11 @@ class Columns:
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
         busy = Samples()
-        for row, length_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
+        for row, of_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
             if origin_s is None:
                 # it stands for the time before it
                 at_s, origin = row.at_s or 0.0, row.number
-                origin_s = at_s - (_length_s(row.first_s, at_s) or _length_s(row.before_s, at_s))
+                origin_s = at_s - (length_s(row.first_s, at_s) or length_s(row.before_s, at_s))
                 if origin_s >= DAY_S:
                     days, second = divmod(origin_s, DAY_S)
                     day = datetime.fromordinal(int(days)).replace(tzinfo=row.zone)
@@ -82,11 +82,11 @@ class Columns:
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
-                report.samples.add_row(at_s, thing, values, length_s)
+                report.samples.add_row(at_s, thing, values, of_s)
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
                     if idle and row.foots and re.fullmatch(things, thing):
-                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, length_s)
+                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
         report.seconds = last_s or None
         for (figure, unit), mean in busy.means().items():
             report.figure(figure, mean, unit)
@@ -112,7 +112,7 @@ class Columns:
         stamp, timed, number, again, rows, unequal = (None, None), None, 0, -1, 0, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
-        # the time before the last one, and the last one
+        # by heading: the last two times
         first_s, spans = None, dict[Heading | None, tuple[float | None, float | None]]()
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
@@ -133,7 +133,7 @@ class Columns:
                 rows, again = 0, number if began_again else again
                 first_s = own[0] if first_s is None else first_s
             before_s, last_s = spans.get(heading, (None, None))
-            if at_s != last_s and (begins or read):
+            if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
                 continue
@@ -195,20 +195,14 @@ class Columns:
             yield line, text, heading, bool(begins), (at_s, zone), cells
 
 
-def _length_s(before_s: float | None, at_s: float | None) -> float:
-    """Of the interval between two times; 0: unknown. A longer one than a day is damage."""
-    length_s = 0.0 if before_s is None or at_s is None else at_s - before_s
-    return length_s if 0 < length_s <= DAY_S else 0.0
-
-
 def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
     """Rows with the seconds for which each stands; where unknown, those of the row before or after."""
     early: list[_Row] = []
-    length_s = 0.0
+    of_s = 0.0
     for row in rows:
-        length_s = _length_s(row.before_s, row.at_s) or length_s or float(row.at_s is None)
+        of_s = length_s(row.before_s, row.at_s) or of_s or float(row.at_s is None)
         early.append(row)
-        if length_s:
-            yield from ((one, length_s) for one in early)
+        if of_s:
+            yield from ((one, of_s) for one in early)
             early = []
     yield from ((one, 1.0) for one in early)

@@ -67,7 +67,10 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
     lengths_s = [r.seconds or 0.0 for r in reports]
     # readings without times follow those of the report before
     numbers = accumulate((r.numbered * (not side_by_side) for r in reports), initial=0)
-    shifts_s = [seconds_between(began, r.began) or float(n) for r, n in zip(reports, numbers, strict=False)]
+    shifts_s = [
+        seconds_between(began, r.began) or 0.0 if r.began else float(n)
+        for r, n in zip(reports, numbers, strict=False)
+    ]
     found.seconds = sum(lengths_s) or None
     if side_by_side:
         found.seconds = max(map(sum, zip(shifts_s, lengths_s, strict=True))) or None

@@ -97,7 +97,7 @@ class Report:
 
     @property
     def numbered(self) -> int:
-        """Number of its times where they are unknown, and only follow one another; else 0."""
+        """Number of readings that have an order and no times; 0 for others."""
         unknown = any(code == "interval-unknown" for code, _ in self.notices)
         return int(max(self.samples.at_s.max(), 0)) + 1 if unknown and self.samples else 0
 

@@ -37,7 +37,7 @@ class Samples:
         self._cells: dict[Series, array[float]] = {}
 
     def add_row(self, at_s: float, entity: str, values: Mapping[str, float], weight: float = 1.0) -> None:
-        """Adds readings of one entity at one time: a value for each metric. weight: of them in a mean."""
+        """Adds readings of one entity at one time: a value for each metric. weight: in a mean."""
         for metric, value in values.items():
             self._add((entity, metric), array("d", (at_s, value, weight)))
         self._limit()

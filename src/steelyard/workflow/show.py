@@ -83,7 +83,7 @@ def _presented(path: Path, page: Path, overlay: Sequence[str]) -> Presented:
     evidence = bundle.evidence()
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
-    # not closed at the end: an interrupt does not wait for it
+    # no `with`: an interrupt would wait for the threads
     beside = ThreadPoolExecutor()
     series = beside.submit(read_series, bundle, estimated_runs(evidence))
     about = beside.submit(about_bundle, bundle, shown(page))

@@ -204,3 +204,45 @@ def test_spinlocks_of_two_instances_are_no_captures(tmp_path: Path) -> None:
     )
     (report,), _ = of_text(tmp_path, first + second)
     assert [row["gets"] for row in report.rows["latches"]] == [100, 200]
+
+
+def test_a_heading_without_a_time_does_not_hide_an_interval(tmp_path: Path) -> None:
+    head = "procs ---memory--- cpu\n r b swpd free buff cache si so bi bo in cs us sy id wa st UTC\n"
+    row = " 1 0 0 800 10 400 0 0 1 0 100 1000 {} 0 {} 0 0 2026-03-31 10:{}:00\n"
+    page = [row.format(10, 90, f"{minute:02}") for minute in range(21)]
+    (report,), _ = of_text(tmp_path, head + "".join(page) + head + row.format(90, 10, "30"))
+    # the first reading counts since the boot
+    assert figures(report)["cpu_busy_vmstat"] == pytest.approx((20 * 10 + 10 * 90) / 30)
+
+
+def test_rows_of_dbxtune_at_one_time_are_of_different_things(tmp_path: Path) -> None:
+    head = "SessionStartTime,SessionSampleTime,CmSampleTime,InstanceID,StatisticID,Avg_1min,Other\n"
+    row = "2026-03-01 10:00:00.0,2026-03-01 10:00:30.0,2026-03-01 10:00:30.0,0,{},{},1\n"
+    (report,), source = of_text(tmp_path, head + row.format(4, 0.5) + row.format(5, 7.5), "CmSysLoad_abs.csv")
+    assert [value for _, value in series(report)["CmSysLoad 4", "avg1min"]] == [0.5]
+    unknown = head.replace("StatisticID", "Unknown")
+    (report,), source = of_text(
+        tmp_path, unknown + row.format(4, 0.5) + row.format(5, 7.5), "CmSysLoad_abs.csv"
+    )
+    assert source.skipped.count == 1
+
+
+def test_a_process_that_moves_to_another_engine_and_database_stays_itself(tmp_path: Path) -> None:
+    pages = [ruled("SPID KPID DBID EngineNumber Reads", f"12 91 {i} {i} {i}00") for i in (4, 5)]
+    (report,), _ = of_text(tmp_path, "".join(pages))
+    assert series(report)["spid 12 kpid 91", "reads_total"] == [(0, 400), (1, 500)]
+
+
+def test_counts_of_a_run_of_errors_alone_are_kept(tmp_path: Path) -> None:
+    (report,), _ = of_text(
+        tmp_path,
+        "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)\n\nNumber of threads: 4\n\nSQL statistics:\n"
+        "    queries performed:\n        read:                            0\n"
+        "        write:                           7\n        total:                           7\n"
+        "    transactions:                        0      (0.00 per sec.)\n"
+        "    ignored errors:                      7      (0.70 per sec.)\n"
+        "    reconnects:                          3      (0.30 per sec.)\n\n"
+        "General statistics:\n    total time:                          10.0000s\n"
+        "    total number of events:              0\n",
+    )
+    assert series(report)["sysbench", "reconnects"] == [(0, 3)] and not figures(report)

@@ -66,7 +66,11 @@ def _row(now: Now, row: Row) -> None:
     now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})
     names = [raw[key] for key in keys_of(raw)]
     words = names or [value for value in values.values() if isinstance(value, str)]
-    add_numbers(report, at_s, " ".join([name, *words])[:200], values)
+    entity = " ".join([name, *words])[:200]
+    if f"{at_s} {entity}" in now.seen:
+        raise ValueError(entity)
+    now.seen.add(f"{at_s} {entity}")
+    add_numbers(report, at_s, entity, values)
 
 
 _TABLE = Lines((), table=_row, run="sessionstarttime")

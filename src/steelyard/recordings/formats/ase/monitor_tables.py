@@ -27,9 +27,11 @@ _COUNTERS = {
 }  # fmt: skip
 # columns that say of which thing a row is
 NAMES = (
-    "spinlockname", "cachename", "iobuffersize", "enginenumber", "name", "logicalname", "iotype", "dbid",
-    "objectid", "indexid", "spid", "kpid", "waiteventid", "instanceid",
+    "spinlockname", "cachename", "iobuffersize", "enginenumber", "name", "logicalname", "iotype", "dbname",
+    "objectname", "dbid", "objectid", "indexid", "partitionid", "moduleid", "allocatorid", "statisticid",
+    "spid", "kpid", "waiteventid", "instanceid",
 )  # fmt: skip
+_OF_PROCESS = ("spid", "kpid", "waiteventid", "instanceid")
 # what is used, and the columns that add up to what there is
 _LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
 # as a list, whose heading has no ruler
@@ -50,7 +52,7 @@ def sniff(head: str) -> bool:
 
 
 def _row(now: Now, row: Row) -> None:
-    """Rows of one entity that come again are its next readings."""
+    """Rows of one thing in a later table are its next readings; in the same table they are refused."""
     cells = row.cells
     if "spinlockname" in cells:
         spins, name = whole(cells["spins"]), add_spinlock(now, row.table, cells)
@@ -76,12 +78,13 @@ def _reading(now: Now, row: Row) -> None:
 
 
 def keys_of(cells: Cells) -> list[str]:
-    """Columns that say of which thing a row is. Instance 0 is the only one; a process waits for one event at
-    a time, but has counts of many.
+    """Columns that identify a row: not instance 0, which is no cluster's; not an attribute of a process, as
+    the event that it waits for.
     """
     given = [name for name in NAMES if cell(cells.get(name, "")) is not None]
+    keys = _OF_PROCESS if "spid" in cells and "objectid" not in cells else NAMES
     told = {"instanceid": cells.get("instanceid") != "0", "waiteventid": "waits" in cells}
-    return [name for name in given if told.get(name, True)] or given
+    return [name for name in given if name in keys and told.get(name, True)] or given
 
 
 def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Cell]) -> None:

@@ -15,7 +15,7 @@ def _line(now: Now, found: Found) -> None:
     values = {name: exact(cell) for name, cell in cells.items()}
     took_s, n, entity = values.get("Takes(s)", 0.0), now.numbers, f"{found[1].lower()} {found['of']}"
     if current := found[1] == "Current":
-        # it is since the first of its kind in an interval
+        # Takes counts from the first transaction of its kind in an interval
         n["until"] = n[entity] = max(n[entity] + took_s, n["until"])
     now.report.samples.add_row(n[entity], entity, {slug(name): value for name, value in values.items()})
     if current:

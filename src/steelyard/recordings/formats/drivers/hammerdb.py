@@ -1,4 +1,4 @@
-"""HammerDB: text and JSON output. NOPM and TPM are per minute. Lines may have a prefix, as of a container."""
+"""HammerDB: text and JSON output. NOPM and TPM are per minute. Lines of text may have a prefix."""
 
 from datetime import datetime
 

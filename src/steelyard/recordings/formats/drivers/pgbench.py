@@ -1,7 +1,7 @@
 """pgbench: summary and progress. Figures of scripts and statements are read too.
 
-The length follows from the count and the rate: the duration is the planned one. Before version 14 it includes
-connections, which with -C each transaction makes.
+The length follows from the count and the rate: the duration is the planned one. Before version 14 the length
+includes connecting; with -C each transaction connects.
 """
 
 from steelyard.recordings.cells import exact
@@ -22,7 +22,7 @@ from steelyard.recordings.lines import (
     worked,
 )
 
-# of no transaction
+# latency of a second without a transaction
 _NONE = r"(?:0\.000|-?[Nn]a[Nn])"
 _PROGRESS = (
     rf"progress: (?P<t>\d+\.\d+) s, (?P<tps>N) tps, lat (?:{_NONE} ms stddev {_NONE}|(?P<latency_mean_ms>N)"

@@ -49,7 +49,8 @@ def _progress(now: Now, found: Found) -> None:
     cells = numbers_of(found)
     name, latency = f"p{cells.pop('percent'):g}_ms", cells.pop("latency")
     # 0: no event ended
-    cells |= {name: latency} if latency else {}
+    if latency:
+        cells[name] = latency
     at_s = cells.pop("t")
     # threads that an error ended are no longer counted
     now.numbers["threads"] = max(now.numbers["threads"], cells.pop("clients"))
@@ -76,6 +77,8 @@ def _close(now: Now) -> None:
     if "events" in n:
         n.setdefault("done", n["events"])
     done, total_ms = n["done"], n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
+    for name in _COUNTS:
+        report.sample(0, "sysbench", name, n.get(name))
     if not done:
         # times of no event are 0, or the largest number
         worked(now)
@@ -91,8 +94,6 @@ def _close(now: Now) -> None:
             report.figure(name, n[name], "ms", "lower", "no")
     worked(now)
     report.seconds = report.seconds or n["until"]
-    for name in _COUNTS:
-        report.sample(0, "sysbench", name, n.get(name))
     if not report.seconds:
         return
     if (per_s := n["per_s"]) and not several:

@@ -61,7 +61,7 @@ def _site(now: Now, found: Found) -> None:
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))
 
 
-# of lines with a prefix each would be of the name
+# a prefix would become part of a lock's name
 sniff = has(r"^\s*(?:lock_stat version 0\.[34]\b|class name    con-bounces)")
 read = Lines(
     (

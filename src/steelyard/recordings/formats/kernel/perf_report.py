@@ -56,7 +56,7 @@ def _close(now: Now) -> None:
     n, report = now.numbers, now.report
     if not n["percent"]:
         return
-    # of a number of samples that perf cut off the shares tell more
+    # where perf cut off the number, the shares give it more exactly
     whole = min(max(100 * n["listed"] / n["percent"], n["total"]), n["most"])
     if (rest := whole - n["listed"]) > _ROUNDING * whole:
         report.stack("functions not listed", round(rest))

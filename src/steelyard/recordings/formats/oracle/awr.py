@@ -18,7 +18,7 @@ from steelyard.recordings.tables import Cells
 
 _BEGINS = "WORKLOAD REPOSITORY report for|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
 _TITLES = r"Latch Sleep [Bb]reakdown|(?:Parent|Child) Latch Statistics|AWR Report for DB|AWR \d"
-_OF_PARTS = "Parent and Child Latch Statistics: their counts are part of the other ones, and are left out"
+_OF_PARTS = "Parent and Child Latch Statistics are left out: Latch Activity counts them too"
 # of rates: rounded, and of a time that is rounded to seconds
 _SLACK = 0.01
 _BREAK = re.compile(r"</?(?:tr|table|h\d|p|br|title|body)\b[^>]*>", re.IGNORECASE)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from steelyard.errors import InputError
-from steelyard.recordings.cells import DAY_S
+from steelyard.recordings.cells import length_s
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -81,9 +81,7 @@ def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
     at = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}")
     # from 12.7.1 on the zone has a name
     at = at.replace(tzinfo=UTC) if stamp.get("utc") == 1 or stamp.get("tz") == "UTC" else at
-    interval_s = float(stamp.get("interval", 0))
-    # a longer interval is damage
-    interval_s = interval_s if 0 < interval_s <= DAY_S else 0.0
+    interval_s = length_s(0.0, float(stamp.get("interval", 0)))
     report.began = report.began or at - timedelta(seconds=interval_s)
     _numbers(report, (report.at(at), interval_s or 1.0), one, "host", "")
 
