@@ -22,7 +22,7 @@ _COUNTERS = {
     "numrecompilesplanflushes", "grabs", "spins", "waits", "logicalreads", "physicalreads", "cachesearches",
     "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
     "cputime", "usercputime", "systemcputime", "idlecputime", "iocputime", "waittime", "reads", "apfreads",
-    "writes", "physicalwrites", "pagesread", "pageswritten", "ios", "iotime", "devsemaphorerequests",
+    "writes", "physicalwrites", "pagesread", "pageswritten", "ios", "devsemaphorerequests",
     "devsemaphorewaits",
 }  # fmt: skip
 # columns that say of which thing a row is
