@@ -35,7 +35,7 @@ class Heading:
     free: bool
 
 
-def metric(column: str) -> str:
+def _metric(column: str) -> str:
     """`%usr` -> `usr_percent`, `rkB/s` -> `rkb_per_s`: the name of a column with its unit last."""
     name = column.strip(":")
     if name.startswith("%"):
@@ -52,7 +52,7 @@ def heading_of(
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
         len(columns),
-        tuple((i, metric(column)) for i, column in places if column not in texts),
+        tuple((i, _metric(column)) for i, column in places if column not in texts),
         tuple((i, f"{c.strip(':').lower()} " if c != "Command" else "") for i, c in places if c in names),
         of,
         shares if {"%idle", "%idl", "%id"} & {*columns} else (),

@@ -138,7 +138,7 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     for run in runs:
         for report in run.reports:
             if _zones_differ(report, run):
-                text = f"{report.format}: its clock or the run's names no zone: it begins with the run"
+                text = f"{report.format}: its clock or the run's names no zone: readings begin with the run"
                 report.notice("zone-unknown", text)
     return runs
 

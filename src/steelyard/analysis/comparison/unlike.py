@@ -19,11 +19,10 @@ from steelyard.study.workloads.published import Answered
 SERVER_VERSION = "server.version"
 # facts that change results; those of the moment (load, uptime) do not count as hidden factors
 FACTS = (
-    *("cpu.model", "cpu.cpus_usable", "cpu.smt", "cpu.governor"),
-    *("kernel.release", "kernel.preemption", "kernel.clock_source"),
-    *("mitigations.active", "virtualization.hypervisor"),
-    *("placement.server_cpus", "placement.engine_cpus", SERVER_VERSION, "steelyard.version"),
-)
+    "cpu.model", "cpu.cpus_usable", "cpu.smt", "cpu.governor", "kernel.release", "kernel.preemption",
+    "kernel.clock_source", "mitigations.active", "virtualization.hypervisor", "placement.server_cpus",
+    "placement.engine_cpus", SERVER_VERSION, "steelyard.version",
+)  # fmt: skip
 
 # where files lie; their texts are compared, and the content of data by its checksum
 _PLACES = frozenset(("schema_file", "sql_file", "data_file", "data_directory", "capture"))

@@ -108,8 +108,9 @@ read = Lines(
         noted(r"pgbench: .*Run was aborted.*", "pgbench: clients were aborted, the results are incomplete"),
         known(
             "starting vacuum|partition|number of transactions (?:per client|below)|tps = .*excluding|creating"
+            r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\."
             # versions 9.4 and 9.5 divide the duration, which is not known of -t
-            r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\.|latency average: 0\.000 ms"
+            r"|latency average[ =:]+0\.000 ms"
         ),
     ),
     _close,
