@@ -311,6 +311,33 @@ def test_a_counter_that_appears_late_was_zero_in_the_readings_before(
     assert found == {"Lock:tuple": pytest.approx(per_s), "sessions": pytest.approx(1)}
 
 
+@settings(max_examples=25)
+@given(
+    first_s=st.floats(0.0, 2.0),
+    growth=st.lists(st.integers(0, 10**6), min_size=8, max_size=8),
+    seen=st.sets(st.integers(0, 7), min_size=1, max_size=7),
+)
+def test_a_counter_has_the_same_rate_whether_or_not_others_of_its_monitor_come_and_go(
+    tmp_path_factory: pytest.TempPathFactory, first_s: float, growth: list[int], seen: set[int]
+) -> None:
+    study = parse_study(STUDY, "aa")
+    path = tmp_path_factory.mktemp("bundle") / "b"
+    writer = BundleWriter.create(path, STUDY, options(study), "A", METRICS)
+    values = {first_s + place * 0.8: float(sum(growth[: place + 1])) for place in range(8)}
+    alone = waits({t: {"sessions": value} for t, value in values.items()})
+    changing = waits(
+        {
+            t: {"sessions": value, **({"other": 1.0} if place in seen else {})}
+            for place, (t, value) in enumerate(values.items())
+        }
+    )
+    for run, found in ((1, alone), (2, changing)):
+        writer.write_run(run, {"same": "A"}, {"runs": head("A", run), "phases": phases(), "samples": found})
+    evidence = Bundle(path).evidence()
+    rates = evidence.rows("select rate_per_s from rates where entity = 'sessions' order by run")
+    assert len(rates) == 2 and rates[0] == pytest.approx(rates[1])
+
+
 def test_a_monitor_that_begins_late_has_no_zero_before_its_first_reading(writer: BundleWriter) -> None:
     assert rate(writer, {3.0: 500, 4.0: 600, 6.0: 800}) == pytest.approx(100)
 

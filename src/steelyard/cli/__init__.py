@@ -1,8 +1,12 @@
 """The command line: one file per command, loaded when the command runs; `commands` lists them."""
 
+import gc
+
 
 def main() -> None:
     """Runs the command line. Ctrl-C ends it with a message from the first moment on: imports take a while."""
+    # nearly all that a command makes lives as long as it does
+    gc.set_threshold(100_000, 50)
     try:
         from steelyard.cli.commands import run
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -80,11 +81,12 @@ def _presented(path: Path, page: Path, overlay: Sequence[str]) -> Presented:
     bundle = Bundle(path)
     with suppress(OSError):  # said where it draws
         start()
+    # no `with`: an interrupt would wait for the threads
+    beside = ThreadPoolExecutor()
+    beside.submit(import_module, "scipy.special")  # the tests of the analysis wait for it otherwise
     evidence = bundle.evidence()
     others = (*bundle.study.overlay, *(other for other in overlay if other not in bundle.study.overlay))
     overlays = [(Path(other).stem, judge(_evidence(other)).scaling) for other in others]
-    # no `with`: an interrupt would wait for the threads
-    beside = ThreadPoolExecutor()
     series = beside.submit(read_series, bundle, estimated_runs(evidence))
     about = beside.submit(about_bundle, bundle, shown(page))
     judgement = judge(evidence)

@@ -18,8 +18,12 @@ import numpy as np
 
 from steelyard.bundle.evidence.histograms import file_in
 
-# samples are many: their times are collected once for the queries that need them
-_READINGS = "select distinct run, monitor, t_ns from samples"
+# samples are many: their times are collected once for the queries that need them. series: tells which ones a
+# reading has
+_READINGS = """
+    select run, monitor, t_ns, sum(hash(entity, metric)::UHUGEINT) filter (value is not null) as series
+    from samples group by run, monitor, t_ns
+"""
 
 _POINTS = """
     select p.run, p.point, any_value(u.option) as option, any_value(u.block) as block,
@@ -42,28 +46,44 @@ _SECONDS = """
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
-# A counter's value at the edges of a phase lies on the line between the readings around it. Monitors list
-# only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
+# A counter's value at the edges of a phase lies on the line between the readings around it. All counters of a
+# monitor have the same ones, unless some appear or vanish. Monitors list only what exists: a counter that
+# the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
 _RATES = """
-    with edges as (
+    with around as (
+        select run, point, monitor, start_ns, end_ns,
+            max(t_ns) filter (t_ns <= start_ns) as b0, min(t_ns) filter (t_ns > start_ns) as b1,
+            max(t_ns) filter (t_ns <= end_ns) as e0, min(t_ns) filter (t_ns > end_ns) as e1
+        from measures join measured.readings using (run)
+        group by run, point, monitor, start_ns, end_ns having count(distinct series) = 1
+    ), near as (
+        select * from samples
+        semi join (select distinct run, unnest([b0, b1, e0, e1]) as t_ns from around) using (run, t_ns)
+        where suffix(metric, '_total')
+    ), lasting as (
+        select run, point, monitor, entity, metric,
+            max(value) filter (t_ns = b0) as v0, max(value) filter (t_ns = b1) as v1,
+            max(value) filter (t_ns = e0) as w0, max(value) filter (t_ns = e1) as w1
+        from near join around using (run, monitor) group by run, point, monitor, entity, metric
+    ), edges as (
+        from lasting join around using (run, point, monitor) union all by name
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
             max(t_ns) filter (t_ns <= start_ns) as b0, arg_max(value, t_ns) filter (t_ns <= start_ns) as v0,
             min(t_ns) filter (t_ns > start_ns) as b1, arg_min(value, t_ns) filter (t_ns > start_ns) as v1,
             max(t_ns) filter (t_ns <= end_ns) as e0, arg_max(value, t_ns) filter (t_ns <= end_ns) as w0,
             min(t_ns) filter (t_ns > end_ns) as e1, arg_min(value, t_ns) filter (t_ns > end_ns) as w1
-        from samples s join measures p using (run)
+        from samples s join measures p using (run) semi join (select run, monitor from measured.readings
+            group by run, monitor having count(distinct series) > 1) changing using (run, monitor)
         where suffix(s.metric, '_total')
         group by s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns
-    ), late as (
-        select l.run, l.monitor, l.b1, min(t_ns) as zero_ns, max(t_ns) as zeroed_ns
-        from (select distinct run, monitor, b1 from edges where b0 is null) l
-        join measured.readings r on r.run = l.run and r.monitor = l.monitor and r.t_ns < l.b1
-        group by l.run, l.monitor, l.b1
+    ), earlier as (
+        select run, monitor, t_ns as b1, min(t_ns) over w as zero_ns, lag(t_ns) over w as zeroed_ns
+        from measured.readings window w as (partition by run, monitor order by t_ns)
     ), begun as (
         select edges.*, greatest(start_ns, zero_ns) as zero_start_ns, zeroed_ns,
             v1 / (edges.b1 - zeroed_ns) as rise_per_ns
-        from edges left join late on b0 is null and late.run = edges.run
-            and late.monitor = edges.monitor and late.b1 = edges.b1
+        from edges left join earlier on b0 is null and earlier.run = edges.run
+            and earlier.monitor = edges.monitor and earlier.b1 = edges.b1
     ), ends as (
         select *,
             case when zeroed_ns is not null then rise_per_ns * greatest(0, zero_start_ns - zeroed_ns)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -93,12 +94,15 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
 
 def _damage(place: Path, checksum: str) -> str:
     try:
-        if not place.is_file():
-            return "not a file" if place.exists() else "missing"
-        if place.stat().st_size > _TABLE_BYTES_MAX:
+        found = place.stat()
+        if not S_ISREG(found.st_mode):
+            return "not a file"
+        if found.st_size > _TABLE_BYTES_MAX:
             return f"larger than {_TABLE_BYTES_MAX >> 30} GiB: damaged"
         with place.open("rb") as file:
             same = hashlib.file_digest(file, "sha256").hexdigest() == checksum
+    except FileNotFoundError:
+        return "missing"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     except ValueError:
