@@ -120,7 +120,7 @@ class Monitor(Reader, Protocol):
     declares: ClassVar[Declaration]
 
 
-MONITORS: dict[str, str] = {
+MONITORS = {
     "host": "steelyard.monitors.system.machine:HostMonitor",
     "processes": "steelyard.monitors.system.processes:ProcessMonitor",
     "disturbance": "steelyard.monitors.system.disturbance:DisturbanceMonitor",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,4 +134,4 @@ def write_images(folder: Path, presented: Presented) -> list[Path]:
 
 
 # by the form that a user asks for
-EXPORTERS: Mapping[str, Callable[[Presented], str]] = {"json": to_json, "markdown": to_markdown}
+EXPORTERS = {"json": to_json, "markdown": to_markdown}

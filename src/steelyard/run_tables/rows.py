@@ -11,7 +11,7 @@ from steelyard.run_tables.schema import BY_NAME, Column, Table
 Columns = Mapping[str, Sequence[Any]]
 
 _ENCODED = "_base64"
-_TYPES: Mapping[str, tuple[type, ...]] = {
+_TYPES = {
     "INTEGER": (int,),
     "BIGINT": (int,),
     "DOUBLE": (float, int),

@@ -1,7 +1,7 @@
 """Expressions as pgbench's `\\set` writes them, as trees of the load engine (plan/steps.rs)."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 _INTEGER_MAX = 2**63 - 1
 _DEPTH_MAX = 40
 # from loosest to tightest
-_BINARY: Sequence[Mapping[str, str]] = (
+_BINARY = (
     {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
     {"|": "bit-or", "#": "bit-xor", "&": "bit-and", "<<": "shift-left", ">>": "shift-right"},
     {"+": "add", "-": "sub"},
@@ -26,7 +26,7 @@ _BINARY: Sequence[Mapping[str, str]] = (
 _COMPARISON = 0
 _ADDITION = 2
 # name in the engine, arguments; a hash and a permutation take a seed after them
-_FUNCTIONS: Mapping[str, tuple[str, int]] = {
+_FUNCTIONS = {
     **{name: (name, 1) for name in ("abs", "double", "exp", "int", "ln", "sqrt")},
     "mod": ("mod", 2),
     "pi": ("pi", 0),
@@ -37,13 +37,13 @@ _FUNCTIONS: Mapping[str, tuple[str, int]] = {
     "random_gaussian": ("random-gaussian", 3),
     "random_zipfian": ("random-zipfian", 3),
 }
-_SEEDED: Mapping[str, tuple[str, int]] = {
+_SEEDED = {
     "hash": ("hash-murmur2", 1),
     "hash_fnv1a": ("hash-fnv1a", 1),
     "hash_murmur2": ("hash-murmur2", 1),
     "permute": ("permute", 2),
 }
-_WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
+_WORDS = {"true": True, "false": False, "null": None}
 
 
 @dataclass(frozen=True)

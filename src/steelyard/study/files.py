@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from steelyard.errors import InputError
+from steelyard.study.key_types import KeyPath, Keys
 from steelyard.study.setting_names import names_of
 from steelyard.study.settings_file import FileSettings, settings_of
 from steelyard.study.source import text_of
@@ -22,8 +23,6 @@ _TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}
 _COPIED = ("data_file", "capture")
 _PLACES = (*_COPIED, "data_directory")
 _TEXT_BYTES_MAX = 16 << 20
-
-KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class StudyFiles:
         return self.kept.get(name) or self.folder / Path(name).expanduser()
 
 
-def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+def named_files(raw: Keys) -> Iterator[tuple[KeyPath, str]]:
     """Key and name of each file that a study names; raw: the study as TOML."""
     for at, table in _tables(raw):
         for key in (*_TEXTS, *_COPIED):
@@ -61,7 +60,7 @@ def named_files(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             yield ("workload", "tables"), name
 
 
-def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
+def with_files(raw: Keys, files: StudyFiles) -> Keys:
     """The study with the texts of its SQL files, and its paths as seen from here. Raises InputError."""
     found = deepcopy(raw)
     for at, table in _tables(found):
@@ -83,7 +82,7 @@ def with_files(raw: dict[str, Any], files: StudyFiles) -> dict[str, Any]:
     return found
 
 
-def settings_files(raw: Mapping[str, Any], files: StudyFiles) -> dict[str, FileSettings]:
+def settings_files(raw: Keys, files: StudyFiles) -> dict[str, FileSettings]:
     """The settings of each file that a level names, by its name in the study. Raises InputError."""
     kind, bindir = (_table(raw, "subject").get(key) for key in ("kind", "bindir"))
     names = (_table(levels, code).get("file") for levels in _server_levels(raw) for code in levels)
@@ -92,7 +91,7 @@ def settings_files(raw: Mapping[str, Any], files: StudyFiles) -> dict[str, FileS
     }
 
 
-def line_of_setting(raw: Mapping[str, Any], at: Sequence[str | int], files: StudyFiles) -> str:
+def line_of_setting(raw: Keys, at: Sequence[str | int], files: StudyFiles) -> str:
     """File and line of a setting that a level has from its settings file; '' for others.
 
     at: its path in the study, raw.
@@ -103,7 +102,7 @@ def line_of_setting(raw: Mapping[str, Any], at: Sequence[str | int], files: Stud
     return read[file].places.get(key, "") if file in read else ""
 
 
-def _put_settings(raw: Mapping[str, Any], read: Mapping[str, FileSettings]) -> None:
+def _put_settings(raw: Keys, read: Mapping[str, FileSettings]) -> None:
     """Replaces the files that levels name by their settings. Raises InputError if all levels are the same."""
     for levels in _server_levels(raw):
         named = {code: name for code in levels if (name := str(_table(levels, code).get("file"))) in read}
@@ -117,7 +116,7 @@ def _put_settings(raw: Mapping[str, Any], read: Mapping[str, FileSettings]) -> N
             raise InputError("\n".join([same, *left_out]), "lines that begin with # set nothing")
 
 
-def _server_levels(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _server_levels(raw: Keys) -> Iterator[Keys]:
     """The levels of factors that may name files of settings."""
     reads = names_of(str(_table(raw, "subject").get("kind"))).file
     for _, factor in _below(raw, "factors"):
@@ -125,7 +124,7 @@ def _server_levels(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield _table(factor, "levels")
 
 
-def _scripts(workload: Mapping[str, Any]) -> Iterator[str]:
+def _scripts(workload: Keys) -> Iterator[str]:
     """Names of the files under `script` of pgbench, without weights and built-in scripts."""
     entries: Any = workload.get("script")
     if workload.get("kind") != "pgbench" or not isinstance(entries, list) or "script_texts" in workload:
@@ -136,7 +135,7 @@ def _scripts(workload: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+def _tables(raw: Keys) -> Iterator[tuple[KeyPath, Keys]]:
     """Tables of a study that may name files."""
     yield ("workload",), _table(raw, "workload")
     yield from _below(raw, "workload", "statements")
@@ -146,17 +145,17 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
             yield from _below(raw, *at, "levels")
 
 
-def _below(raw: Mapping[str, Any], *path: str) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+def _below(raw: Keys, *path: str) -> Iterator[tuple[KeyPath, Keys]]:
     """Path and content of each table in the table at a path."""
     table = reduce(_table, path, raw)
     for name in table:
         yield (*path, name), _table(table, name)
 
 
-def _table(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _table(raw: Keys, key: str) -> Keys:
     """The table under a key; an empty one where the study has something else there."""
     found: Any = raw.get(key)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("Keys", found) if isinstance(found, dict) else {}
 
 
 def _text(place: Path, at: KeyPath) -> str:

@@ -25,6 +25,7 @@ from steelyard.errors import nearest
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
 KeyPath = tuple[str, ...]
+Keys = dict[str, Any]  # a table of TOML
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Strict(BaseModel):
             if reason := self._unmet(condition):
                 yield (key,), reason
         for key, value in self:
-            below = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
+            below = cast("Keys", value) if isinstance(value, dict) else {"": value}
             for name, part in below.items():
                 if isinstance(part, Strict):
                     yield from (((key, *filter(None, [name]), *path), why) for path, why in part.idle())
@@ -176,10 +177,10 @@ def flat(table: Any) -> Any:
     """A table of settings whose names hold dots, which TOML reads as tables within tables."""
     if not isinstance(table, dict):
         return table
-    found: dict[str, Any] = {}
-    for key, value in cast(dict[str, Any], table).items():
+    found: Keys = {}
+    for key, value in cast(Keys, table).items():
         if isinstance(value, dict):
-            inner = cast(dict[str, Any], flat(value))
+            inner = cast(Keys, flat(value))
             found.update({f"{key}.{name}": setting for name, setting in inner.items()})
         else:
             found[key] = value

@@ -5,7 +5,7 @@ https://www.postgresql.org/docs/current/pgbench.html#PGBENCH-METACOMMANDS
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +55,7 @@ blocks = 6
 _SET = re.compile(r"^[ \t]*\\set[ \t]+(\w+)[ \t]+([^\n]+?)[ \t]*$", re.MULTILINE)
 _EXPRESSION_CHARACTERS_MAX = 200
 _INTEGER_MAX = 2**63 - 1
-_OPERATORS: Mapping[str, Callable[..., int]] = {
+_OPERATORS = {
     "add": int.__add__,
     "sub": int.__sub__,
     "mul": int.__mul__,

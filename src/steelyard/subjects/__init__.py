@@ -221,7 +221,7 @@ class Kind:
     latch_program: Callable[[], Path | None] = lambda: None
 
 
-SUBJECTS: dict[str, str] = {
+SUBJECTS = {
     "postgres": "steelyard.subjects.postgres.server:KIND",
     "mariadb": "steelyard.subjects.mariadb.server:KIND",
     "valkey": "steelyard.subjects.valkey.server:KIND",

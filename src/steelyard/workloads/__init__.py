@@ -120,7 +120,7 @@ class Work:
         return [*tables, *filter(None, own)]
 
 
-WORKLOADS: dict[str, str] = {
+WORKLOADS = {
     "lookup": "steelyard.workloads.orders:lookup",
     "orders": "steelyard.workloads.orders:orders",
     "storm": "steelyard.workloads.orders:storm",
@@ -151,8 +151,8 @@ def work_of(workload: Workload) -> Work:
 Step = dict[str, Any]
 Steps = list[Step]
 
-BEGIN: Step = {"do": "begin"}
-COMMIT: Step = {"do": "commit"}
+BEGIN = {"do": "begin"}
+COMMIT = {"do": "commit"}
 
 
 def tree(text: str) -> Tree:

@@ -30,7 +30,7 @@ _DATA_BYTES_PER_SF = 2.0e9
 _ROOM_BYTES_PER_SF = 5.0e9
 
 # with indexes on foreign keys
-_TABLES: dict[str, Layout] = {
+_TABLES = {
     "region": Layout("r_regionkey integer, r_name char(25), r_comment varchar(152)", "r_regionkey", 0),
     "nation": Layout(
         "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",

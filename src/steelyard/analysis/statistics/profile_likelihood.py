@@ -30,7 +30,7 @@ _MOST_LOG = 50.0
 _LEAST_PER_SQUARE = 1e-9  # a peak beyond 30,000 clients is the same as none
 
 Ends = tuple[float, float]
-NO_INTERVAL: Ends = (math.nan, math.nan)
+NO_INTERVAL = (math.nan, math.nan)
 _ALPHA_OF_TREND = 0.01  # of a hundred series without a trend one is called one
 _DRAWS = 4999
 _SEED = 20070  # a bundle that is judged again must give the same

@@ -30,6 +30,7 @@ from steelyard.host.processes.process_mark import Mark, end_marked
 _GUARDS_MAX = 20
 _END_S = 60.0
 _LATE_S = 5.0
+_Change = dict[str, Any]
 
 
 class GuardLost(Exception):
@@ -41,7 +42,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._standing: dict[int, dict[str, Any]] = {}
+        self._standing: dict[int, _Change] = {}
         self._number = 0
         self._guards = 0
         self._over = False
@@ -93,12 +94,12 @@ class Guard:
                 f"the guard, which undoes changes when the lab dies, was killed {_GUARDS_MAX} times"
             )
 
-    def _promise(self, change: dict[str, Any]) -> int:
+    def _promise(self, change: _Change) -> int:
         self._number += 1
         self._send(self._number, change)
         return self._number
 
-    def _send(self, number: int, change: dict[str, Any] | None) -> None:
+    def _send(self, number: int, change: _Change | None) -> None:
         """change: None withdraws the promise."""
         with self._lock:
             if change is None:
@@ -132,7 +133,7 @@ class Guard:
             self._process = self._begin()
 
     @staticmethod
-    def _write(process: subprocess.Popen[bytes], line: dict[str, Any]) -> None:
+    def _write(process: subprocess.Popen[bytes], line: _Change) -> None:
         # in one call: an interrupt between two would leave half a line
         assert process.stdin is not None
         os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())
@@ -163,7 +164,7 @@ def _warn(text: str) -> None:
         sys.stderr.flush()
 
 
-def _undo(change: dict[str, Any]) -> None:
+def _undo(change: _Change) -> None:
     if "marked" in change:
         end_marked(Mark(**change["marked"]), signal.Signals(change["signal"]))
     elif "remove" in change:
@@ -185,7 +186,7 @@ def main(pipe: TextIO = sys.stdin) -> None:
     """Waits for the pipe to close, then undoes."""
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
-    standing: dict[int, dict[str, Any]] = {}
+    standing: dict[int, _Change] = {}
     for line in pipe:
         with suppress(ValueError):
             entry = json.loads(line)

@@ -16,7 +16,7 @@ from steelyard.study.study import Factor, Study
 from steelyard.study.workloads.program import ProgramWorkload
 
 # each row with the facts that make it, in the order of what matters: `group.name` of each, and its text
-_ROWS: dict[str, dict[str, str]] = {
+_ROWS = {
     "CPU": {"cpu.model": "{}", "cpu.architecture": "{}", "cpu.microcode": "microcode {}"},
     "cores": {
         "cpu.cpus_usable": "{} CPU(s) usable",

@@ -16,7 +16,7 @@ Layout = Literal["stack", "grid", "pairs", "tabs"]
 Key = Literal["none", "line", "dash", "fill"]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "wedge")
-DASHES: tuple[list[int], ...] = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 1], [1, 3], [10, 3], [3, 1, 1, 1])
+DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 1], [1, 3], [10, 3], [3, 1, 1, 1])
 
 # yellow is darkened on white, blue lightened on black: a line needs 3:1 against its ground
 _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555B66", "#9A8700")

@@ -4,9 +4,9 @@ A key without effect is an error, because its author expects an effect.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from steelyard.study.key_types import KeyPath, Strict
+from steelyard.study.key_types import KeyPath, Keys, Strict
 
 
 class Workload(Strict):
@@ -116,7 +116,7 @@ class Workload(Strict):
         """
         return warm_up_s + measure_s
 
-    def load_keys(self) -> dict[str, Any] | None:
+    def load_keys(self) -> Keys | None:
         """Keys of the load engine's plan: how statements are sent; None: another engine runs the workload."""
         return None
 

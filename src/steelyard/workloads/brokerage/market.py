@@ -1,7 +1,5 @@
 """The market: Trade-Result for an order that it has executed, Market-Feed for prices on the ticker."""
 
-from collections.abc import Mapping
-
 from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Steps, execute, percent, put, when
 from steelyard.workloads.brokerage import trade_order
 from steelyard.workloads.brokerage.draws import price_cents, puts, symbol, walk
@@ -16,7 +14,7 @@ _TRIGGERED = (
     " or (tr_tt_id = 'TLB' and tr_bid_price >= :price * 0.01))"
 )
 _HOLDING = "select h_t_id, h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol order by"
-_RESULT: Mapping[str, str] = {
+_RESULT = {
     "trade": "select t_ca_id, t_tt_id, t_s_symb, t_qty, t_chrg * 100 as charge, t_lifo, t_is_cash,"
     " tt_is_sell, tt_name from trade, trade_type where t_id = :t and tt_id = t_tt_id",
     # all results of an account come one after another
@@ -58,7 +56,7 @@ _RESULT: Mapping[str, str] = {
     " current_timestamp(6), :amount * 0.01, concat(left(:type_name, 12), ' ', cast(:quantity as"
     " decimal(6,0)), ' shares of ', left(:symbol, 15)))",
 }
-_FEED: Mapping[str, str] = {
+_FEED = {
     "update last trade": "update last_trade set lt_price = :price * 0.01, lt_vol = lt_vol + :quantity,"
     " lt_dts = current_timestamp(6) where lt_s_symb = :symbol",
     "count requests": "select count(*) as n" + _TRIGGERED,

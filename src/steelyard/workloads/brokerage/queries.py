@@ -27,14 +27,14 @@ _TRADES = 20
 _IDS = ", ".join(f":t{n}" for n in range(1, _TRADES + 1))
 _SINCE = "t_dts >= (select t_dts from trade where t_id = :since)"
 # the trades of each frame, as a table with the column `id`
-_PAGES: Mapping[str, str] = {
+_PAGES = {
     "numbers": f"(select t_id as id from trade where t_id in ({_IDS})) as page",
     "account": f"(select t_id as id from trade where t_ca_id = :a and {_SINCE} order by t_dts limit"
     f" {_TRADES}) as page",
     "security": f"(select t_id as id from trade where t_s_symb = :symbol and {_SINCE} order by t_dts limit"
     f" {_TRADES}) as page",
 }
-_PARTS: Mapping[str, str] = {
+_PARTS = {
     "trades": "select t_id, t_bid_price, t_exec_name, t_is_cash, tt_is_mrkt, t_trade_price from {page},"
     " trade, trade_type where t_id = id and tt_id = t_tt_id",
     "settlements": "select se_t_id, se_amt, se_cash_due_date, se_cash_type from {page}, settlement"
@@ -43,13 +43,13 @@ _PARTS: Mapping[str, str] = {
     "history": "select th_t_id, th_dts, th_st_id from {page}, trade_history where th_t_id = id order by"
     " th_dts",
 }
-_HOLDINGS: Mapping[str, str] = {
+_HOLDINGS = {
     "first trade": f"select t_id from trade where t_ca_id = :a and {_SINCE} order by t_dts limit 1",
     "holdings": "select hh_h_t_id, hh_t_id, hh_before_qty, hh_after_qty from holding_history where"
     f" hh_h_t_id in (select hh_h_t_id from holding_history where hh_t_id = :t) limit {_TRADES}",
 }
 _NEXT = "select t_id, t_dts from trade where {of} and t_dts > :moment order by t_dts limit 1"
-_UPDATES: Mapping[str, str] = {
+_UPDATES = {
     "update names": "update trade set t_exec_name = case when t_exec_name like '% X %'"
     " then replace(t_exec_name, ' X ', ' ') else replace(t_exec_name, ' ', ' X ') end"
     f" where t_id in ({_IDS})",

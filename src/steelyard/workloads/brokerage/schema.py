@@ -10,7 +10,7 @@ from steelyard.workloads.brokerage.scale import INDUSTRIES, SECTORS, TAX_RATES
 _TIME = "timestamp(6) null"
 
 # in an order in which each table's references exist; a unit is a customer; holdings as after 300 days
-TABLES: dict[str, Layout] = {
+TABLES = {
     "status_type": Layout("st_id char(4) not null, st_name varchar(10)", "st_id", 50, rows=5),
     "trade_type": Layout(
         "tt_id char(3) not null, tt_name varchar(12), tt_is_sell integer, tt_is_mrkt integer",
@@ -179,7 +179,7 @@ TABLES: dict[str, Layout] = {
     ),
 }
 
-TRADE_TYPES: tuple[tuple[str, str, int, int], ...] = (
+TRADE_TYPES = (
     ("TMB", "Market-Buy", 0, 1),
     ("TMS", "Market-Sell", 1, 1),
     ("TLB", "Limit-Buy", 0, 0),

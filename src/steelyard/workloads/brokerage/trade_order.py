@@ -1,7 +1,5 @@
 """Trade-Order: a customer's order; the market gets it when it is committed."""
 
-from collections.abc import Mapping
-
 from steelyard.workloads import BEGIN, COMMIT, Kind, Scripted, Step, Steps, execute, percent, pick, put, when
 from steelyard.workloads.brokerage import draws
 from steelyard.workloads.brokerage.scale import PRICE_MIN, PRICE_SPAN, QUANTITIES, WAVE_MS, Scale
@@ -9,7 +7,7 @@ from steelyard.workloads.brokerage.schema import TRADE_TYPES
 
 MARKET_QUEUE, TRIGGER_QUEUE = "orders at the market", "limits that the price meets"
 _HOLDING = "select h_qty, h_price from holding where h_ca_id = :a and h_s_symb = :symbol"
-_STATEMENTS: Mapping[str, str] = {
+_STATEMENTS = {
     "account": "select ca_name, ca_b_id, ca_tax_st, ca_bal from customer_account where ca_id = :a",
     "customer": "select c_f_name, c_l_name, c_tier, c_tax_id, c_st_id from customer where c_id = :c",
     "broker": "select b_name from broker where b_id = :b",
@@ -79,7 +77,7 @@ def trade_order(scale: Scale) -> Kind:
     return Kind(_STATEMENTS, Scripted(101, tuple(steps)))
 
 
-_ROLLBACK: Step = {"do": "rollback"}
+_ROLLBACK = {"do": "rollback"}
 
 
 def to_market() -> Step:

@@ -20,7 +20,7 @@ _BY_BROKER = (
 )
 
 # by number, from 1
-_CONDITIONS: tuple[tuple[str, str], ...] = (
+_CONDITIONS = (
     (
         "b_num_trades of a broker is the number of completed trades",
         _BY_BROKER + "b_num_trades <> coalesce(trades, 0)",

@@ -141,7 +141,7 @@ def _stock(w: int) -> Lines:
             yield f"{i},{w},{quantity},{own},0,0,0,{data}\n"
 
 
-_BY_DISTRICT: dict[str, Callable[[int, int], Lines]] = {
+_BY_DISTRICT = {
     "history": _history,
     "orders": _orders,
     "new_order": _new_order,

@@ -14,7 +14,7 @@ from steelyard.workloads.order_entry.schema import (
 )
 
 _BY_LAST_NAME_PERCENT = 60
-CUSTOMER_STATEMENTS: Mapping[str, str] = {
+CUSTOMER_STATEMENTS = {
     "customers of a name": "select count(*) as n from customer"
     " where c_w_id = :customer_w and c_d_id = :customer_d and c_last = :last_name",
     # of n customers by first name the one at n/2, rounded up
@@ -77,7 +77,7 @@ _LINE = (
     " ol_quantity, ol_amount, ol_dist_info) values (:o, :d, :w, :number, :item, :supply, null, :quantity,"
 )
 
-_HEAD: Mapping[str, str] = {
+_HEAD = {
     "customer": "select c_discount, c_last, c_credit, w_tax from customer, warehouse"
     " where w_id = :w and c_w_id = w_id and c_d_id = :d and c_id = :c",
     "district": "select d_next_o_id, d_tax from district where d_w_id = :w and d_id = :d for update",
@@ -86,14 +86,14 @@ _HEAD: Mapping[str, str] = {
     " o_all_local) values (:o, :d, :w, :c, current_timestamp, null, :lines, :all_local)",
     "insert new order": "insert into new_order (no_o_id, no_d_id, no_w_id) values (:o, :d, :w)",
 }
-_SINGLE: Mapping[str, str] = {
+_SINGLE = {
     "item": "select i_price, i_name, i_data from item where i_id = :item",
     "stock": f"select s_quantity, s_data, {_INFORMATION} as information from stock"
     " where s_w_id = :supply and s_i_id = :item for update",
     "update stock": "update stock set s_quantity = :left," + _COUNTS,
     "insert line": _LINE + " :cents * 0.01, :information)",
 }
-_LIST: Mapping[str, str] = {
+_LIST = {
     "items": "select i_id, i_price, i_name, i_data from item"
     f" where i_id in ({', '.join(f':item{n}' for n in _LINES)})",
     "stocks": f"select s_w_id, s_i_id, s_quantity, s_data, {_INFORMATION} as information"

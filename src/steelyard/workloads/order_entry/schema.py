@@ -27,7 +27,7 @@ def _address(prefix: str) -> str:
 
 
 # in an order in which each table's references exist
-TABLES: dict[str, Layout] = {
+TABLES = {
     "warehouse": Layout(
         f"w_id integer not null, w_name varchar(10), {_address('w')}, w_tax decimal(4,4),"
         " w_ytd decimal(12,2)",

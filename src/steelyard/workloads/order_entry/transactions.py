@@ -9,7 +9,7 @@ from steelyard.workloads.order_entry import new_order
 from steelyard.workloads.order_entry.schema import DISTRICTS
 
 _REMOTE_PAYMENT_PERCENT = 15
-_PAYMENT: Mapping[str, str] = {
+_PAYMENT = {
     **new_order.CUSTOMER_STATEMENTS,
     "update warehouse": "update warehouse set w_ytd = w_ytd + :cents * 0.01 where w_id = :w",
     "warehouse": "select w_name, w_street_1, w_street_2, w_city, w_state, w_zip from warehouse"
@@ -32,7 +32,7 @@ _PAYMENT: Mapping[str, str] = {
     " h_data) values (:c, :customer_d, :customer_w, :d, :w, current_timestamp, :cents * 0.01,"
     " concat(left(:warehouse_name, 10), '    ', left(:district_name, 10)))",
 }
-_ORDER_STATUS: Mapping[str, str] = {
+_ORDER_STATUS = {
     **new_order.CUSTOMER_STATEMENTS,
     "customer": "select c_first, c_middle, c_last, c_balance from customer"
     " where c_w_id = :customer_w and c_d_id = :customer_d and c_id = :c",
@@ -41,7 +41,7 @@ _ORDER_STATUS: Mapping[str, str] = {
     "lines": "select ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d from order_line"
     " where ol_w_id = :customer_w and ol_d_id = :customer_d and ol_o_id = :o",
 }
-_DELIVERY: Mapping[str, str] = {
+_DELIVERY = {
     "oldest new order": "select no_o_id from new_order where no_w_id = :w and no_d_id = :d"
     " order by no_o_id limit 1 for update",
     "delete new order": "delete from new_order where no_w_id = :w and no_d_id = :d and no_o_id = :o",
@@ -55,7 +55,7 @@ _DELIVERY: Mapping[str, str] = {
     "update customer": "update customer set c_balance = c_balance + cast(:amount as decimal(12,2)),"
     " c_delivery_cnt = c_delivery_cnt + 1 where c_w_id = :w and c_d_id = :d and c_id = :c",
 }
-_STOCK_LEVEL: Mapping[str, str] = {
+_STOCK_LEVEL = {
     "district": "select d_next_o_id from district where d_w_id = :w and d_id = :d",
     "low stock": "select count(distinct s_i_id) from order_line, stock where ol_w_id = :w and ol_d_id = :d"
     " and ol_o_id >= :first and ol_o_id < :next and s_w_id = :w and s_i_id = ol_i_id"

@@ -19,7 +19,7 @@ _DELIVERED_AMOUNTS = (
     " as delivered on o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id"
 )
 # by number, from 1: what must hold, and how many warehouses, districts, orders or customers violate it
-_CONDITIONS: tuple[tuple[str, str], ...] = (
+_CONDITIONS = (
     (
         "w_ytd of a warehouse is the sum of d_ytd",
         "select count(*) from warehouse left join"

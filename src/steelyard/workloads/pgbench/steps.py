@@ -25,7 +25,7 @@ _GSET_ROWS = "rows of gset"
 # the constant whose value is the number of the client
 CLIENT_ID = "client_id"
 # what the engine does not have, and the way around
-_UNSUPPORTED: Mapping[str, str] = {
+_UNSUPPORTED = {
     "aset": "end each command with a semicolon and its own \\gset",
     "shell": "do it before the study, in workload.schema_sql or a script of your own",
     "setrandom": "\\set {} random({}, {})",
