@@ -76,7 +76,7 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, dat
     called = list(_called([file for file in files if is_mix(file)], database, left_out))
     seen = _seen([file for file in files if not is_mix(file)])
     try:
-        given: Values = toml_of(text_of(values_file), str(values_file)) if values_file else {}
+        given = toml_of(text_of(values_file), str(values_file)) if values_file else {}
     except FileNotFoundError:
         raise InputError(f"{values_file}: no such file") from None
     statements: dict[str, Any] = {}

@@ -242,7 +242,7 @@ class Classes:
         texts = [one for one in ranked if one.takes != "values"][:_TEXT_CLASSES_MAX]
         prepared = [one for one in ranked if one.takes == "values"][:_CLASSES_MAX]
         own = {one.number for one in (*texts, *prepared)}
-        groups: list[Sequence[_Class]] = [[one] for one in ranked if one.number in own]
+        groups = [[one] for one in ranked if one.number in own]
         for how in _TAKES:
             rest = [one for (given, _), one in self._found.items() if given == how and one.number not in own]
             for one in rest:

@@ -164,7 +164,7 @@ def _worker(
         )
     except OSError as error:
         raise InputError(f"host {name}: {error.filename}: {error.strerror}") from None
-    setup: dict[str, Any] = {
+    setup = {
         "scheduler": scheduler,
         "name": name,
         "address": host.address,

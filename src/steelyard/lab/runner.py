@@ -14,7 +14,7 @@ from steelyard.lab.alone import run_alone
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.run_parts import Run
 from steelyard.lab.turns.block import runs_in_turns
-from steelyard.run_tables.disturbance import Disturbance, Rates, disturbance
+from steelyard.run_tables.disturbance import Disturbance, disturbance
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
 from steelyard.study.host_settings import cpus_by_role, host_settings
@@ -118,7 +118,7 @@ def disturbance_of(
     found: list[Disturbance] = []
     rows = each(asked(_RATES, tables))
     for (start_ns, end_ns, studies), growing in groupby(rows, key=lambda row: row[:3]):
-        rates: Rates = {key: rate for *_, key, rate in growing}
+        rates = {key: rate for *_, key, rate in growing}
         seconds = (end_ns - start_ns) / 1e9
         for role, quota in quotas.items():
             used = rates.get(("processes", role, "cpu_ns_total"), 0.0) / 1e9

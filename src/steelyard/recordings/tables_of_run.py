@@ -90,10 +90,10 @@ def _tables(run: PlacedRun, slot: int, clients: Sequence[int]) -> Mapping[str, C
     for code, text in dict.fromkeys(notices):
         add("notices", code=code, text=text)
     began = run.began.isoformat() if run.began else ""
-    state: dict[str, Any] = {"attempt": 1, "status": "done", "cause": "", "started_at": began}
+    state = {"attempt": 1, "status": "done", "cause": "", "started_at": began}
     seconds = round(max(end_s for *_, end_s in phases), 9)
     add("runs", option=run.option, block=run.block, slot=slot, seconds=seconds, **state)
-    found: dict[str, Any] = {name: rows.columns() for name, rows in tables.items()}
+    found = {name: rows.columns() for name, rows in tables.items()}
     for name, columns in found.items():
         check(BY_NAME[name], columns)
     # arrays in place of lists: millions of readings are written without an object for each

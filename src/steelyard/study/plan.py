@@ -173,7 +173,7 @@ def _check_number(study: Study) -> None:
 def differences(name: str, factor: Factor) -> Mapping[str, Settings]:
     """The settings of each level, by its code, without those that all share; switches are on and off."""
     switches = ("off", "on") if factor.scope in ("server", "session") else (False, True)
-    found: dict[str, dict[str, Setting]] = {
+    found = {
         code: {key: switches[value] if isinstance(value, bool) else value for key, value in settings.items()}
         for code, settings in settings_of(name, factor).items()
     }

@@ -77,7 +77,7 @@ class Latch(Subject):
         cache line: the engine measures the latch's own before each load point.
         """
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
-        known: dict[str, Any] = {
+        known = {
             name: costs[measured]["median"]
             for name, measured in _CALIBRATED.items()
             if costs[measured] is not None

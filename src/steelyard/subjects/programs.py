@@ -117,7 +117,7 @@ class Command(Subject):
         sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
         for instance, own in enumerate(sets):
-            values: dict[str, Setting] = {
+            values = {
                 **self._folders(),
                 **workload.variables,
                 "instance": instance,

@@ -128,7 +128,7 @@ class PreparedStudy:
             order = [*blocks(study, found, not kind.boots_itself)]
             raw = toml_of(text, origin)
             settings = settings_files(raw, files)
-            named: dict[str, Path | str] = {name: files.place(name) for _, name in named_files(raw)}
+            named = {name: files.place(name) for _, name in named_files(raw)}
             named |= {name: one.text for name, one in settings.items()}
             left_out = [line for one in settings.values() for line in one.left_out]
             alone = why_one_after_another(study, found)

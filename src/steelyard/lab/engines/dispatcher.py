@@ -85,7 +85,7 @@ def run(plan_json: str, say: Say) -> str:
         names = [group["name"] for group in plan["groups"]]
         before = sum(group["count"] for group in plan["groups"][: names.index(scaled)])
         place = {"point": point, "count": count, "origin_ns": origin_ns, "scaled": scaled, "before": before}
-        found: dict[str, Columns] = {
+        found = {
             "place": {name: [value] for name, value in place.items()},
             "earlier": rows["samples"].columns(),
             **{name: decoded(name, result[name]) for name in _TABLES},

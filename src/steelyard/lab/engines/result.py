@@ -201,7 +201,7 @@ def _arrived(name: str, sent: Any) -> Columns:
     raw = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {}
     if not raw or not all(isinstance(values, list) for values in raw.values()):
         raise SchemaError(name, next(iter(raw), ""), "not lists of values by column")
-    columns: Columns = decoded(name, raw)
+    columns = decoded(name, raw)
     if name == "samples" and "monitor" not in columns:
         columns = {**columns, "monitor": ["engine"] * len(columns.get("t_ns", ()))}
     check(ENGINE_TABLES.get(name) or BY_NAME[name], columns)

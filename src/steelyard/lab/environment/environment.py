@@ -174,7 +174,7 @@ def _cgroup_limits() -> Facts:
 def environment() -> Facts:
     """Facts in groups, as JSON types, secrets removed; unreadable facts are left out."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    facts: Facts = {
+    facts = {
         "steelyard": {
             "version": VERSION,
             "python": f"{platform.python_implementation()} {platform.python_version()}",

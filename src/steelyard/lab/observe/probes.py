@@ -50,7 +50,7 @@ class Probing:
         self._records: dict[str, Any] = {}
         roots = [{"pid": pid, "role": role} for role, pid in target.pids.items()]
         roots += [{"pid": pid, "role": "monitors"} for pid in target.own_backends]
-        plan: dict[str, Any] = {
+        plan = {
             "profile_hz": requested.get("profile_hz", 0),
             "locks": requested.get("locks", False),
             "sched": self._trace_s > 0,
@@ -126,7 +126,7 @@ class Probing:
 
         Raises SchemaError where a record does not fit its table.
         """
-        found: dict[str, Columns] = {
+        found = {
             name: decoded(name, self._records[name])
             for name in ("profile", "locks", "scheduling")
             if self._records

@@ -78,7 +78,7 @@ def costs(presented: Presented) -> Figure | None:
 
 
 def _differences(table: Table, work: str) -> Spec:
-    scale: Spec = {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]}
+    scale = {"domain": ["less", "more"], "range": ["#0072B2", "#D55E00"]}
     return bars(
         table,
         nominal("cost", None, sort=list(table.each("cost")), axis={"labelLimit": 170}),

@@ -51,7 +51,7 @@ def _forest(
     """
     margin = table.data[0]["margin"]
     axis = None if above else {"domain": False, "labelPadding": 10}
-    scale: Spec = {"domain": list(_SHAPES), "range": list(_SHAPES.values())}
+    scale = {"domain": list(_SHAPES), "range": list(_SHAPES.values())}
     return intervals(
         table,
         nominal(name, None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3}),
@@ -183,7 +183,7 @@ def query_times(presented: Presented) -> Figure | None:
 
 
 def _times(table: Table, palette: Palette, order: list[str]) -> Spec:
-    scale: Spec = {"domain": order, "paddingOuter": 0.3}
+    scale = {"domain": order, "paddingOuter": 0.3}
     return intervals(
         table,
         nominal("query", None, sort=order, scale=scale, axis={"grid": True}),

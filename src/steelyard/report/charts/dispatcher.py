@@ -128,7 +128,7 @@ def _gantt(table: Table, end_s: float) -> Spec:
     names = ("thread", "cpu", "start_s:.4f", "end_s:.4f", "priority")
     ran, tip = told(table.where(reason="ran"), *names)
     cpus = sorted({row["cpu"] for row in ran})
-    encoding: Spec = {
+    encoding = {
         "x": _time("start_s"),
         "x2": {"field": "end_s"},
         "y": {"field": "cpu", "type": "ordinal", "title": "CPU", "scale": {"domain": cpus}},
@@ -226,10 +226,10 @@ def _heat(table: Table, largest: float) -> Spec:
         "y": nominal("row", None, sort=order),
     }
     edge = max(100 * largest, 0.1)
-    scale: Spec = {"domain": [-edge, 0, edge], "range": ["#B85000", "#F2F2F2", "#005B94"]}
+    scale = {"domain": [-edge, 0, edge], "range": ["#B85000", "#F2F2F2", "#005B94"]}
     rows, tip = told(table, "row", "threads", "ratio")
     cell = {**place, "color": quantitative("change", "%", scale=scale, legend=None), "tooltip": tip}
-    text: Spec = {
+    text = {
         **place,
         "text": nominal("text", None),
         "color": {"condition": {"test": "datum.light", "value": "#1B1F24"}, "value": "#FFFFFF"},

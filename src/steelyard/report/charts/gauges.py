@@ -97,9 +97,9 @@ def _lines(table: Table, palette: Palette) -> Spec:
     shown = Table(columns, [{**row, "shown": row["value"] / scale} for row in table.data])
     rows, tip = told(shown, "option", "t_s", "shown:.4~r")
     limits = sorted({row["limit"] / scale for row in rows if row.get("limit") is not None})
-    axis: Spec = {"format": ",.2~f", "tickCount": 4} if unit else plain_axis(tickCount=4)
+    axis = {"format": ",.2~f", "tickCount": 4} if unit else plain_axis(tickCount=4)
     domain = domain_of((row["shown"] for row in rows), limits)
-    place: Spec = {
+    place = {
         "y": quantitative("shown", unit or None, axis=axis, scale=domain.scale),
         "color": colour(palette),
     }
@@ -130,7 +130,7 @@ def _limits(limits: list[float], shown: Domain, unit: str) -> Iterator[Spec]:
         yield layer("rule", at, rows=near, style="inkline", strokeDash=[5, 4])
     if far:
         text = "↑ limit " + fmt.with_unit(fmt.significant(far[0]), unit)
-        edge: Spec = {"x": {"value": "width"}, "y": {"value": 0}, "text": nominal("text", None)}
+        edge = {"x": {"value": "width"}, "y": {"value": 0}, "text": nominal("text", None)}
         look = {"style": "muted", "align": "right", "baseline": "top"}
         yield layer("text", edge, rows=[{"text": text}], **look)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables
+from steelyard.report.charts.figure import Figure, Panel, of_tables
 from steelyard.report.charts.marks import colour, nominal, plain_axis, quantitative, scaled, shape
 from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented import Palette, Presented
@@ -123,7 +123,7 @@ def _ratios(table: Table, palette: Palette, name: str, *fields: str) -> Panel | 
     if len({row["clients"] for row in rows}) < 2:
         return None
     points = table.column("clients")
-    dashes: Spec = {"domain": ["measured", "predicted"], "range": [[1, 0], [5, 4]]}
+    dashes = {"domain": ["measured", "predicted"], "range": [[1, 0], [5, 4]]}
     spec = lines(
         Table((points, Column(title, "value")), rows),
         quantitative("clients", points.title, axis={"format": "d", "tickMinStep": 1}),

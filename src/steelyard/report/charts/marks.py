@@ -165,13 +165,13 @@ class Domain:
     @property
     def scale(self) -> Spec:
         """Scale of an encoding."""
-        kind: Spec = {"type": "log"} if self.log else {}
+        kind = {"type": "log"} if self.log else {}
         return {**kind, "domain": [self.low, self.high], "nice": False}
 
     @property
     def ratio_axis(self) -> Spec:
         """Axis of ratios; within a power of ten a logarithmic one has too few labels of its own."""
-        axis: Spec = {"tickCount": 6, "grid": True, "labelExpr": _RATIO_LABEL}
+        axis = {"tickCount": 6, "grid": True, "labelExpr": _RATIO_LABEL}
         if self.high >= 10 * self.low:
             return axis
         step = _nice((self.high - self.low) / 5)

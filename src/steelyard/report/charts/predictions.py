@@ -7,7 +7,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.report.about import About
-from steelyard.report.charts.figure import Figure, Panel, Spec
+from steelyard.report.charts.figure import Figure, Panel
 from steelyard.report.charts.marks import domain_of, layer, plain_axis, quantitative
 from steelyard.report.charts.shapes import lines
 from steelyard.report.presented import Palette, Presented
@@ -128,7 +128,7 @@ def _diagonal(
 ) -> Panel:
     measured, predicted = fields
     shown = domain_of([row[field] for row in table.data for field in fields], log=log)
-    axes: Spec = {
+    axes = {
         along: quantitative(field, f"{kind} {title}", scale=shown.scale, axis=plain_axis(tickCount=4))
         for along, field, kind in zip("xy", fields, ("measured", "predicted"), strict=True)
     }

@@ -148,9 +148,9 @@ def _flame(stacks: _Stacks, work: str, baseline: _Stacks | None = None) -> Spec 
         return None
     rows = _rows(root, baseline is not None)
     deepest = max(int(row["depth"]) for row in rows)
-    height: Spec = {"scale": {"domain": [0, deepest + 1]}, "axis": None}
+    height = {"scale": {"domain": [0, deepest + 1]}, "axis": None}
     x = quantitative("start", f"µs of CPU per {work}", scale=SCALE)
-    tips: list[Spec] = [
+    tips = [
         {"field": name, "type": "nominal", "title": title}
         for name, title in (("name", "function"), ("text", f"CPU per {work}"), ("change", "change"))
         if name != "change" or baseline is not None

@@ -1,7 +1,6 @@
 """Times from the median to the rarest: of transactions, and of holds of a latch and waits for it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from steelyard.bundle.series.read import Rows
 from steelyard.report.charts.figure import Figure, Panel, Spec
@@ -30,7 +29,7 @@ def _curves(table: Table, palette: Palette, of: str, unit: str = "ms") -> Spec:
 
     table: with one time above 0 at least.
     """
-    drawn: list[dict[str, Any]] = [
+    drawn = [
         {**row, "one_in": 1 / (1 - row["quantile"]), "time": row["ns"] / _NS[unit]}
         for row in table.data
         if row["ns"] > 0

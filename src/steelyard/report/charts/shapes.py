@@ -74,13 +74,13 @@ def lines(
     """
     rows, shown = told(table, *tip)
     own, rows = ({"color": colour(palette)}, paint(rows, palette)) if palette else ({}, rows)
-    place: Spec = {"x": x, "y": y, **own, **(look or {})}
+    place = {"x": x, "y": y, **own, **(look or {})}
     layers = [layer("line", {**place, **(lines_only or {})}, **line)] if joined else []
     on = {**place, **(points_only or {}), "tooltip": shown}
     layers.append(layer("point", on, size=size) if size else dots(place, shown, seen=False))
     if any(isinstance(row[y["field"]], Cell) for row in rows):
         rows = _spanned(rows, y)
-        band: Spec = {**place, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+        band = {**place, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
         layers = [layer("area", band, opacity=0.18), *layers, *arrows(rows, "y", {**place, "tooltip": shown})]
     return view(height, [*behind, *layers], rows)
 
@@ -160,7 +160,7 @@ def _by_name(
     marks = [{"mark": mark, "encoding": {**place, **look}}]
     layers: list[Spec] = []
     if margin and at is not None:
-        band: Spec = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
+        band = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
         layers.append(layer("rect", band, rows=[{"from": at - margin, "to": at + margin}], style="faint"))
     if at is not None:
         dashes = [1, 0] if mark["type"] == "bar" else [3, 3]
@@ -176,7 +176,7 @@ def _by_name(
         marks += arrows(rows, "x", place)
     layers += marks
     if beside:
-        text: Spec = {"y": y, "x": x, "text": {"field": beside}}
+        text = {"y": y, "x": x, "text": {"field": beside}}
         layers.append(layer("text", text, align="left", **note))
     if above:
         text = {"y": y, "text": {"field": y["field"]}, "x": {"value": 2}}

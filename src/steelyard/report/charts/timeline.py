@@ -135,7 +135,7 @@ def _tps(tps: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     _, tip = told(Table((Column("per second", "tps"),), data), "option", "run", "tps:,.3~r")
     named = len(runs) <= _LABELS_MAX and palette.by_option
     coloured = colour(palette, legend=not named)
-    place: Spec = {
+    place = {
         "y": scaled(data, "tps", None, pad=0.08, **plain_axis(tickCount=5, minExtent=_LEFT)),
         "color": coloured,
     }
@@ -150,12 +150,12 @@ def _cpu(cpu: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     roles = sorted({row["role"] for row in data}, key=lambda role: (role != "server", role))
     column = Column("% of one core", "percent")
     _, tip = told(Table((column,), data), "option", "run", "role", "percent:.1f")
-    dashes: Spec = {"domain": roles, "range": [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]}
+    dashes = {"domain": roles, "range": [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]}
     y = scaled(data, "percent", None, tickCount=5, minExtent=_LEFT)
-    place: Spec = {"y": y, "color": colour(palette, legend=False)}
-    by_role: Spec = {"strokeDash": nominal("role", None, scale=dashes, legend=None)}
+    place = {"y": y, "color": colour(palette, legend=False)}
+    by_role = {"strokeDash": nominal("role", None, scale=dashes, legend=None)}
     ends = _last(data, roles, y["scale"]["domain"]) if len(roles) > 1 else []
-    at: Spec = {"x": {"value": "width"}, "y": quantitative("percent", None), "text": {"field": "role"}}
+    at = {"x": {"value": "width"}, "y": quantitative("percent", None), "text": {"field": "role"}}
     names = layer("text", at, rows=ends, align="left", dx=6, style="muted")
     layers = [*_ground(runs), *_drawn(data, place, tip, by_role, 1.75), names]
     return zoomable(view(150, layers, data), 0, end)
@@ -190,7 +190,7 @@ def _time(name: str) -> Spec:
 
 def _ground(runs: Rows) -> list[Spec]:
     stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _LABELS_MAX else []
-    place: Spec = {"x": _time("start"), "x2": {"field": "end"}}
+    place = {"x": _time("start"), "x2": {"field": "end"}}
     return [layer("rect", place, rows=stripes, style="faint", opacity=0.08, clip=True)]
 
 

@@ -143,7 +143,7 @@ def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
 def _client_bars(table: Table, y: Spec, palette: Palette, noun: str) -> Spec:
     rows, tip = told(table, "client", "transactions:,.4~r" if y["title"] else "transactions:,.0f")
     got = [row["transactions"] for row in rows]
-    x: Spec = {
+    x = {
         "field": "client",
         "type": "ordinal",
         "title": noun,

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from steelyard.errors import InputError
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import Settings
 from steelyard.study.study import Options, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of
 from steelyard.subjects.postgres.session import SUPERUSER, written
@@ -71,7 +71,7 @@ def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
 
 def server_arguments(settings: Settings, data: Path, daemon: Daemon) -> list[str]:
     """Arguments of `postgres` for these settings; the lab's own come last, because the last value counts."""
-    own: dict[str, Setting] = {
+    own = {
         **settings,
         **_QUIET,
         "data_directory": str(data),

@@ -69,9 +69,7 @@ def folders_of(study: Study, options: Iterable[Option]) -> list[str]:
 
 def programs_of(study: Study, find: Callable[[str | None], Path]) -> list[Path]:
     """What `find` gives for each bindir. Raises its InputError at the place that names the bindir."""
-    given: list[tuple[tuple[str, ...], str | None]] = [
-        (at, str(bindir)) for at, _, bindir in settings_given(study, "version")
-    ]
+    given = [(at, str(bindir)) for at, _, bindir in settings_given(study, "version")]
     found: list[Path] = []
     for at, bindir in given or [(("subject", "bindir"), study.subject.bindir)]:
         with located_at(at):

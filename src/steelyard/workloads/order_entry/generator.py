@@ -4,7 +4,7 @@ Every table, warehouse and district has random numbers of its own, so the rows o
 many there are.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
@@ -32,7 +32,7 @@ def lines(table: str, warehouses: int, last_name_constant: int) -> Lines:
     if table == "item":
         return _item()
     own = _BY_DISTRICT | {"customer": partial(_customer, last_name_constant)}
-    by_warehouse: dict[str, Callable[[int], Lines]] = {
+    by_warehouse = {
         "warehouse": _warehouse,
         "district": _district,
         "stock": _stock,

@@ -5,7 +5,6 @@ be wrapped: a row that ends early is read together with the next line.
 """
 
 import re
-from typing import Any
 
 from steelyard.recordings.cells import exact, time_ns
 from steelyard.recordings.lines import (
@@ -79,7 +78,7 @@ def _lock(now: Now, row: Found) -> None:
     total, util = int(row["total"]), row["util"] or ""
     # an attempt that was rejected did not wait: the mean is of those that spun
     waited = round(total * exact((row["spin"] or row["con"]).rstrip("% ")) / 100)
-    values: dict[str, Any] = {
+    values = {
         "contended": round(total * exact(row["con"].rstrip("% ")) / 100),
         "wait_total_ns": round(waited * (time_ns(row["wait"]) or 0.0)),
         "wait_max_ns": round(time_ns(row["wait_max"] or "0") or 0.0),
