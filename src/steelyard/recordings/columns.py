@@ -30,6 +30,7 @@ class _Row(NamedTuple):
     by thing and metric. foots: its shares add up.
     """
 
+    heading: Heading | None
     number: int
     first_s: float | None
     before_s: float | None
@@ -50,6 +51,7 @@ class Columns:
 
     busy: things whose shares form the CPU's use, by the figure. since_boot: the first reading counts since
     the boot, and is left out where others follow. page: rows between two headings; fewer: it began again.
+    idle: whether a thing without activity is not listed.
     """
 
     tool: str
@@ -57,6 +59,7 @@ class Columns:
     busy: Mapping[str, str] = field(default_factory=dict[str, str])
     since_boot: bool = False
     page: int = 0
+    idle: bool = False
 
     def __call__(self, source: Source) -> list[Report]:
         """One report. Raises InputError."""
@@ -67,7 +70,8 @@ class Columns:
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
         busy = Samples()
-        for row, of_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
+        weighed = _weighed(self._after_boot(rows, report) if since_boot else rows)
+        for row, of_s in _filled(weighed) if self.idle else weighed:
             if origin_s is None:
                 # it stands for the time before it
                 at_s, origin = row.at_s or 0.0, row.number
@@ -155,7 +159,7 @@ class Columns:
             # iostat begins with a banner
             if since_boot and self.page and not number:
                 boot |= things
-            yield _Row(number, first_s, before_s, at_s, zone, things, foots)
+            yield _Row(heading, number, first_s, before_s, at_s, zone, things, foots)
         if unequal:
             text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
             report.notice("does-not-foot", text)
@@ -206,3 +210,36 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
             yield from ((one, of_s) for one in early)
             early = []
     yield from ((one, 1.0) for one in early)
+
+
+def _filled(rows: Iterable[tuple[_Row, float]]) -> Iterator[tuple[_Row, float]]:
+    """Rows, and one of 0 for each time in which a thing was not listed."""
+    # by heading: a row of its reading, one of the reading before, and the seconds before and in it
+    spans: dict[Heading | None, tuple[_Row, _Row, float, float]] = {}
+    # a row of each thing, and the seconds up to its end
+    ends: dict[tuple[Heading | None, str], tuple[_Row, float]] = {}
+    for row, of_s in rows:
+        now, before, at_s, now_s = spans.get(row.heading, (row, row, 0.0, 0.0))
+        if not now_s or (now.number, now.at_s) != (row.number, row.at_s):
+            now, before, at_s = row, now, at_s + now_s
+            spans[row.heading] = now, before, at_s, of_s
+        thing = row.heading, " ".join(row.things)
+        if (gap_s := at_s - ends.get(thing, (row, 0.0))[1]) > 0:
+            yield _idle(row, before), gap_s
+        ends[thing] = row, at_s + of_s
+        yield row, of_s
+    for row, end_s in ends.values():
+        now, _, at_s, of_s = spans[row.heading]
+        if (gap_s := at_s + of_s - end_s) > 0:
+            yield _idle(row, now), gap_s
+
+
+def _idle(row: _Row, at: _Row) -> _Row:
+    """A thing's rates of 0 at the time of another row; sizes and means of nothing are unknown."""
+    rates = ("_per_s", "_percent")
+    return at._replace(
+        things={
+            thing: {name: 0.0 for name in values if name.endswith(rates) and name != "mem_percent"}
+            for thing, values in row.things.items()
+        }
+    )

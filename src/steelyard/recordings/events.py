@@ -18,7 +18,7 @@ from steelyard.recordings.source import Source, is_cut_off, is_packed, several_r
 _CLIENTS_MAX = 100_000
 _PAUSE_S = 10
 # of a state: why its rows do not count
-_LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums of other rows"}
+_LEFT_OUT = {"skipped": "transactions were skipped", "sum": "rows are sums or parts of other rows"}
 _DONE, _FAILED = (f"coalesce(sum(n) filter (state = '{state}'), 0)::bigint" for state in ("done", "failed"))
 # latencies are grouped by their 11 leading bits, as histograms of three digits do
 _SHIFT = "greatest(0, floor(log2(greatest(us, 1)))::bigint - 10)"
@@ -36,11 +36,14 @@ def _lines_of(path: Path, columns: Mapping[str, str], delimiter: str) -> str:
     )
 
 
-def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: str = ",") -> list[Report]:
+def reduced(
+    source: Source, columns: Mapping[str, str], query: str, delimiter: str = ",", users: str = "null"
+) -> list[Report]:
     """A report of the work of a file: CSV with a heading, or columns without one and blanks between.
 
     columns: types by name. query: selects from `raw`, which is the file: end_us (of the epoch), us (latency),
-    client, state (done, failed, or of _LEFT_OUT; NULL: not understood).
+    client, state (done, failed, or of _LEFT_OUT; NULL: not understood). users: its column of the
+    clients at that time.
     Raises InputError for what DuckDB cannot read.
     """
     report = Report(source.place())
@@ -50,10 +53,10 @@ def reduced(source: Source, columns: Mapping[str, str], query: str, delimiter: s
         connection.execute(
             f"create temp table counted as with raw as (from {_lines_of(path, columns, delimiter)}),"
             f" events as ({query}), cut"
-            " as (select end_us // 1000000 as second, client, state, us, end_us,"
+            f" as (select end_us // 1000000 as second, client, state, us, end_us, {users} as users,"
             f" if(state = 'done', (us >> {_SHIFT}) << {_SHIFT}, null) as slot_us from events)"
             " select second, client, state, slot_us as us, count(*) as n, sum(us) as total_us,"
-            " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us,"
+            " min(end_us - coalesce(us, 0)) as first_us, max(end_us) as last_us, max(users) as users,"
             " grouping(client) = 1 as of_second"
             " from cut group by grouping sets ((second, state), (client, state, slot_us))"
         )
@@ -138,7 +141,8 @@ def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
         " 1e3 * any_value(p99.us) from clients left join p99 using (client)"
         f" group by client order by client limit {_CLIENTS_MAX}"
     ).fetchall()
-    report.clients = len(rows) or None
+    ((users,),) = connection.execute("select max(users) from counted").fetchall()
+    report.clients = users or len(rows) or None
     for i, (done, failed, mean, p99) in enumerate(rows):
         if mean is not None:
             report.row("clients", client=i, transactions=done, errors=failed, mean_ns=mean, p99_ns=p99)

@@ -47,8 +47,10 @@ def heading_of(
     columns: Sequence[str], names: Collection[str] = (), of: str = "host", shares_of: str = ""
 ) -> Heading:
     """Columns as sysstat names them, shares with `%`. names: those that name what a row is of."""
-    places = list(enumerate(columns))
-    texts = {*names, *_IDS, "USER", "CPU", "Command"}
+    # Solaris cuts names of disks to two characters, and prints `--` for none
+    unique = (c + f"_{n + 1}" * (n > 0) for i, c in enumerate(columns) if [n := columns[:i].count(c)])
+    places = list(enumerate(unique))
+    texts = {*names, *_IDS, "USER", "CPU", "Command", "--", "--_2", "--_3", "--_4"}
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
         len(columns),

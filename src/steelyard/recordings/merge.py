@@ -22,6 +22,8 @@ from steelyard.recordings.report import (
 )
 from steelyard.recordings.samples import Samples
 
+# of counts of the same work by two formats
+_SLACK = 0.02
 # of counters the sum counts, of these the largest, of other columns what all of them say
 _LARGEST = ("wait_max_ns", "hold_max_ns")
 
@@ -47,6 +49,10 @@ def _best(point: Sequence[Report]) -> Report:
         best.samples = Samples()
         best.samples.extend(first.samples)
     for other in others:
+        if best.work and other.work:
+            counts = best.work.transactions, other.work.transactions
+            said = f"{counts[1]:,} done in {other.format}, and {counts[0]:,} in {first.format}"
+            best.foot(said, *counts, _SLACK)
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}

@@ -110,8 +110,8 @@ def test_threads_of_sysbench_that_ended_were_clients() -> None:
 
 def test_a_process_of_prstat_that_begins_a_thread_is_one() -> None:
     found = series(one("prstat-m.txt"))
-    assert found["1201 java", "usr_percent"] == [(0, 45), (1, 55)]
-    assert found["1201 java", "scl"] == [(0, 95_000), (1, 99_000)]
+    assert found["1201 java", "usr_percent"] == [(0, 55)]
+    assert found["1201 java", "scl"] == [(0, 99_000)]
 
 
 def test_mpstat_of_solaris_that_began_again() -> None:

@@ -135,7 +135,7 @@ def test_a_log_its_summary_and_a_monitor_in_one_folder_are_one_run(tmp_path: Pat
     files(
         tmp_path,
         {
-            "r/A/summary.txt": PGBENCH,
+            "r/A/summary.txt": pgbench(6),
             "r/A/pgbench_log.7": layouts.PGBENCH_LOG,
             "r/A/pgbench_log.7.1": layouts.PGBENCH_LOG,
             "r/A/vmstat.txt": layouts.VMSTAT,

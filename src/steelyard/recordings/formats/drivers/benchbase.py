@@ -40,13 +40,13 @@ def _report(source: Source, whole: dict[str, Any]) -> Report:
     for key in ("DBMS Type", "DBMS Version", "Benchmark Type", "Final State"):
         report.facts[key] = str(whole.get(key, ""))
     if seconds:
-        good = round(float(whole["Goodput (requests/second)"]) * seconds)
-        requests = int(whole["Measured Requests"])
+        good_per_s = float(whole["Goodput (requests/second)"])
+        good, requests = round(good_per_s * seconds), int(whole["Measured Requests"])
         report.work = Work(good, max(0, requests - good), detail=1)
         per_s = float(whole["Throughput (requests/second)"])
-        report.foot(
-            f"{per_s:g} requests/s, and {requests:,} in {seconds:g} s", per_s * seconds, requests, _SLACK
-        )
+        stated = f"{requests:,} requests in {seconds:g} s"
+        report.foot(f"{per_s:g} requests/s, and {stated}", per_s * seconds, requests, _SLACK)
+        report.foot(f"{good_per_s:g} good requests/s, and {stated}", max(good, requests), requests, _SLACK)
     for key, value in whole.get("Latency Distribution", {}).items():
         if (found := _LATENCY.fullmatch(key)) is None:
             source.skip(source.first, key)

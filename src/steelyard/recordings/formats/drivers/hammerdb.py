@@ -59,14 +59,25 @@ read = Lines(
         rule(r'\s*"(\w+_ms|calls|sd|ratio_pct|procname)": "(N(?:e-?\d+)?)",?', _timing),
         # the others' result may look well
         noted(r".*(?:Vuser \d+:FINISHED FAILED|Error in Virtual User).*", "HammerDB: {}"),
+        noted(
+            r".*Vuser \d+:(?:Completed \d+ query set|Geometric mean).*",
+            "HammerDB: {} is left out",
+            "left-out",
+        ),
+        noted(r".*Vuser \d+:\|\w+\|MIN-.*", "HammerDB's times of procedures are left out", "left-out"),
         noted(r"(?:.* )?\d+ \S.* tpm", "HammerDB's counter of transactions tells no times", "left-out"),
         known("TRANSACTION (?P<section>COUNT|RESPONSE TIMES)$", "{section}"),
         known(
             r'\s*[\[\]{}]+,?\s*$|\s*"\d{4}-[^"]*",$|\s*"[0-9A-F]{16,}",|\s*</?\w+>$|\s*\{"[^"]* tpm": \{$'
             r"|.*(?:Vuser \d+(?::| created)|HAMMERDB RESULT|hammerdb>|HammerDB CLI|\d+ +VU TEST"
-            "|Transaction Counter|ALL VIRTUAL USERS|vudestroy)|Timestamp |Type |Stopping "
+            "|Transaction Counter|ALL VIRTUAL USERS|vudestroy)|Timestamp |Type |Stopping |Hammerdb Log @"
         ),
     ),
     _close,
-    after=("result", r".*(?:Vuser 1 created|\d+ Virtual Users Created|Vuser 1:RUNNING|\d+ +VU TEST)"),
+    # a log has the lines of the virtual users alone
+    after=(
+        "result",
+        r"(?i).*(?:Vuser 1 created|\d+ (?:Active )?Virtual Users (?:configured|Created)|Vuser 1:RUNNING"
+        r"|\d+ +VU TEST|Beginning rampup|Timing test period|Hammerdb Log @)",
+    ),
 )

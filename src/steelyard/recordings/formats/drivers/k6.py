@@ -1,4 +1,6 @@
-"""k6 --out json. One object per line. A request whose expected_response is false failed."""
+"""k6 --out json. One object per line. A request whose expected_response is false failed; without it
+those whose status is not 200 to 399, as by k6's default.
+"""
 
 import math
 from datetime import datetime
@@ -10,7 +12,7 @@ from steelyard.recordings.report import Work
 # versions of k6 have their keys in different orders
 _POINT = (
     r'\{(?=.*"type": *"Point")(?=.*"metric": *"(?P<metric>\w+)")'
-    r'(?=(?:.*"expected_response": *"(?P<good>\w+)")?)'
+    r'(?=(?:.*"expected_response": *"(?P<good>\w+)")?)(?=(?:.*"status": *"(?P<status>\d+)")?)'
     r'.*"data": *\{"time": *"(?P<time>[^"]+)", *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)'
     r"(?:\}|,(?!\d)).*\}\s*"
 )
@@ -30,7 +32,8 @@ def _point(now: Now, found: Found) -> None:
         now.report.sample(at, "k6", found["metric"], value)
         return
     n["end"] = max(at, n["end"])
-    if found["good"] == "false":
+    status = int(found["status"] or 200)
+    if (found["good"] or str(200 <= status < 400).lower()) == "false":
         now.counts["failed", math.floor(at)] += 1
     else:
         now.counts["done", math.floor(at)] += 1

@@ -94,10 +94,10 @@ def _interval(now: Now, found: Found) -> None:
         raise InputError(f"{now.report.place}: more than {_SECONDS_MAX:,} intervals", "split the file")
     second, done = cells.pop("at"), cells["transactions"]
     failed = cells.pop("serialization", 0) + cells.pop("deadlock", 0)
-    # later ones are later, or from another thread
-    if (distance := second - n.setdefault("last", second)) > 0:
+    # logs of several threads follow one another, and begin at times of their own
+    if (distance := second - n.get("before", second)) > 0:
         n["step"] = min(n["step"] or distance, distance)
-    n["last"] = max(second, n["last"])
+    n["before"], n["last"] = second, max(second, n["last"])
     at_s = second - n.setdefault("start", second)
     now.counts["done", at_s] += int(done)
     now.counts["failed", at_s] += int(failed)

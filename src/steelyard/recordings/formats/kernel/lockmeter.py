@@ -72,7 +72,10 @@ def _lock(now: Now, row: Found) -> None:
     section, parent = now.words.get("section", "SPINLOCKS"), now.words["parent"]
     if ("readers" in row.groupdict()) != (section == "RWLOCK READS"):
         raise NotMine
-    if "\n" in row[0] or row.start("name") <= now.numbers["name"] + 1:
+    # callers stand two blanks to the right of their lock
+    before = row[0][: row.start("name")]
+    indent = len(before) - (len(before.rstrip()) + 1 if "\n" in before else int(now.numbers["name"]))
+    if indent <= 1:
         parent = ""
     now.words["parent"] = parent or row["name"]
     total, util = int(row["total"]), row["util"] or ""

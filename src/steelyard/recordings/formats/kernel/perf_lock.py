@@ -11,9 +11,12 @@ def _lock(now: Now, found: Found) -> None:
     if not (columns := now.words["columns"].split()):
         raise NotMine
     parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
-    kind = parts.get("type", "")
+    kind, symbol = parts.get("type", ""), parts.get("symbol", "")
+    # a lock without a symbol, and a thread, are told by their number
+    told = symbol or parts.get("comm")
+    number = parts.get("pid") or parts.get("address", "") * (not symbol or symbol.startswith("("))
     now.report.lock(
-        parts.get("symbol") or parts.get("comm") or parts.get("address") or kind or found[5],
+        " ".join(filter(None, (told, number))) or kind or found[5],
         kind,
         parts.get("caller", ""),
         contended=int(found[1]),

@@ -1,9 +1,14 @@
 """perf script. Each sample with its stack, folded. Of several events the first is the profile."""
 
+import re
+
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rule
 
 _EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
+_KERNEL = re.compile(r"^\[(?:guest\.)?kernel|/vmlinux[\w.-]*$|\.ko(?:\.\w+)?$")
+# a module may stand as `[xfs]`; addresses from the upper half are the kernel's
+_KERNEL_ADDRESS = re.compile("ffff[0-9a-f]{12}")
 _STACKS_MAX = 200_000
 # an idle machine is sampled more often
 _PAUSE_S = 10.0
@@ -30,7 +35,7 @@ def _event(now: Now, found: Found) -> None:
 
 
 def _frame(now: Now, found: Found) -> None:
-    kernel = found[3].startswith("[kernel") or found[3].endswith(".ko")
+    kernel = _KERNEL.search(found[3]) or (_KERNEL_ADDRESS.fullmatch(found[1]) and found[3] != "[vsyscall]")
     frame = found[2].replace(";", ":") + ("_[k]" if kernel else "")
     # outermost function first
     now.words["stack"] = f";{frame}" + now.words["stack"]

@@ -17,11 +17,12 @@ def sniff(head: str) -> bool:
 
 
 def _count(now: Now, found: Found) -> None:
-    n, name = now.numbers, found["name"]
-    # kernprof begins with its total, readprofile ends with it
-    n["capture"] += name == "TOTAL_SAMPLES"
-    now.counts[name, n["capture"]] += int(found["count"])
-    n["capture"] += name == "total"
+    n, total = now.numbers, found["name"] in ("total", "TOTAL_SAMPLES")
+    # kernprof begins with its total, as a sorted readprofile does; readprofile ends with it
+    n["leads"] += total and not now.counts
+    n["capture"] += total and n["leads"]
+    now.counts[found["name"], n["capture"]] += int(found["count"])
+    n["capture"] += total and not n["leads"]
 
 
 def _close(now: Now) -> None:

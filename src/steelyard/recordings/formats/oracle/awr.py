@@ -16,7 +16,7 @@ from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Cells
 
-_BEGINS = "WORKLOAD REPOSITORY report for|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
+_BEGINS = "WORKLOAD REPOSITORY (?:PDB )?report\\b|STATSPACK (?:[Ss]tatistics )?[Rr]eport for"
 _TITLES = r"Latch Sleep [Bb]reakdown|(?:Parent|Child) Latch Statistics|AWR Report for DB|AWR \d"
 _OF_PARTS = "Parent and Child Latch Statistics are left out: Latch Activity counts them too"
 # of rates: rounded, and of a time that is rounded to seconds
@@ -96,15 +96,20 @@ def _row(now: Now, cells: Cells) -> None:
         report.sample(0, entity, "sleeps", exact(cells["sleeps"]))
         report.sample(0, entity, "wait_ms", number(cells.get("wait_time_ms", "")))
     elif cells.get("statistic") and "total" in cells:
-        _statistic(
-            report, cells["statistic"], int(exact(cells["total"])), number(cells.get("per_second", ""))
-        )
+        _statistic(now, cells["statistic"], int(exact(cells["total"])), number(cells.get("per_second", "")))
     elif not cells or any(list(cells.values())[:-1]):
         # and not the rest of a cell that was too long
         raise NotMine
 
 
-def _statistic(report: Report, name: str, total: int, per_s: float | None) -> None:
+def _statistic(now: Now, name: str, total: int, per_s: float | None) -> None:
+    """Takes a statistic once: key statistics stand in two tables. Raises ValueError where they differ."""
+    report = now.report
+    if name in now.numbers:
+        if now.numbers[name] != total:
+            raise ValueError
+        return
+    now.numbers[name] = total
     report.sample(0, name, "count", float(total))
     if name in ("user commits", "user rollbacks"):
         work = report.work or Work(0, driver=False)

@@ -32,6 +32,19 @@ def _total(now: Now, found: Found) -> None:
     now.report.samples.add_row(at_s, "host", {"lwps": exact(found[1]), "load_1_min": exact(found[2])})
 
 
+def _close(now: Now) -> None:
+    """Without the first reading, which is of the whole life of each thread, if others follow."""
+    report, several = now.report, now.numbers["at"] > 0
+    report.notice("interval-unknown", "prstat prints no times: its readings are numbered")
+    first = "the first reading of prstat counts since a thread began: left out"
+    report.notice(
+        "since-boot", first if several else "the only reading of prstat counts since a thread began"
+    )
+    if several:
+        report.samples = report.samples.within(1, now.numbers["at"])
+        report.samples.later(-1)
+
+
 sniff = has(f"^{_HEADING}")
 read = Lines(
     (
@@ -45,5 +58,5 @@ read = Lines(
             _thread,
         ),
     ),
-    lambda now: now.report.notice("interval-unknown", "prstat prints no times: its readings are numbered"),
+    _close,
 )

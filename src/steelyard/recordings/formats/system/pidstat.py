@@ -13,5 +13,7 @@ sniff = has(
 )
 # with -h all columns are in one table, with the time among them
 read = Columns(
-    "pidstat", lambda columns: heading_of(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command"))
+    "pidstat",
+    lambda columns: heading_of(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command")),
+    idle=True,
 )
