@@ -30,6 +30,7 @@ AT_ONCE = 32
 _END_S = 10.0
 _LEAVE_S = 30.0
 _LOOK_S = 0.2
+_Process = subprocess.Popen[bytes]
 SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -94,7 +95,7 @@ async def _all_there(
     scheduler: Scheduler,
     fleet: Fleet,
     certificate: Mapping[str, str],
-    workers: dict[str, subprocess.Popen[bytes]],
+    workers: dict[str, _Process],
     stop: asyncio.Event,
 ) -> None:
     """Starts a worker on each host, and waits for all. Raises InputError."""
@@ -120,7 +121,7 @@ async def _no_clients(scheduler: Scheduler, stop: asyncio.Event) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> tuple[str, str] | None:
+def _ended(workers: Mapping[str, _Process]) -> tuple[str, str] | None:
     """The host of a worker that has ended, and with what words; None while all run."""
     for name, process in workers.items():
         if (code := process.poll()) is not None:
@@ -131,9 +132,9 @@ def _ended(workers: Mapping[str, subprocess.Popen[bytes]]) -> tuple[str, str] | 
 
 
 @contextmanager
-def _ended_at_last() -> Generator[dict[str, subprocess.Popen[bytes]]]:
+def _ended_at_last() -> Generator[dict[str, _Process]]:
     """For workers by host: at the end of the context they end."""
-    started: dict[str, subprocess.Popen[bytes]] = {}
+    started: dict[str, _Process] = {}
     try:
         yield started
     finally:
@@ -152,9 +153,7 @@ def _ended_at_last() -> Generator[dict[str, subprocess.Popen[bytes]]]:
             process.stderr.close()
 
 
-def _worker(
-    name: str, host: FleetHost, scheduler: str, certificate: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _worker(name: str, host: FleetHost, scheduler: str, certificate: Mapping[str, str]) -> _Process:
     try:
         process = subprocess.Popen(
             reaching(host, "-P", "-m", "steelyard.fleet.worker"),
@@ -164,12 +163,7 @@ def _worker(
         )
     except OSError as error:
         raise InputError(f"host {name}: {error.filename}: {error.strerror}") from None
-    setup = {
-        "scheduler": scheduler,
-        "name": name,
-        "address": host.address,
-        "certificate": dict(certificate),
-    }
+    setup = {"scheduler": scheduler, "name": name, "address": host.address, "certificate": dict(certificate)}
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.write(json.dumps(setup).encode() + b"\n")

@@ -33,6 +33,7 @@ _TICK_S = 0.2
 
 Progress = Callable[[Path, float], None]
 Unread = dict[str, Skipped]
+Reports = list[Report]
 
 
 def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> tuple[list[PlacedRun], Unread]:
@@ -53,7 +54,7 @@ def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> t
     return [*itertools.chain(*runs.values())], unread
 
 
-def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) -> list[Report]:
+def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) -> Reports:
     source = Source(one.path, choices=one.choices, deadline=deadline)
     with _watched(one.path, progress):
         found = reports_in(source)
@@ -101,8 +102,8 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     """The runs of one folder, or of one run of a schedule; the block is that of the first."""
     reports = _threads_joined(reports)
     _check_servers(reports)
-    counted: list[Report] = []
-    others: list[Report] = []
+    counted: Reports = []
+    others: Reports = []
     for report in reports:
         (counted if report.work and report.work.driver else others).append(report)
     driven, folder = bool(counted), first.path.parent
@@ -110,7 +111,7 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
         counted, others = others, []
     # the i-th report of each number of clients is of the i-th run; without a driver each file is a run
     seen: Counter[tuple[str, int | None]] = Counter()
-    split: dict[str, dict[object, list[Report]]] = {}
+    split: dict[str, dict[object, Reports]] = {}
     for report in counted:
         run = seen[report.format, report.clients] if driven else report.file
         seen[report.format, report.clients] += 1
@@ -143,23 +144,23 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     return runs
 
 
-def _run(option: str, of_formats: Sequence[list[Report]]) -> PlacedRun:
+def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:
     """A run of the reports of each format: those that counted work at its load points, and others."""
-    worked: list[Report] = []
-    others: list[Report] = []
+    worked: Reports = []
+    others: Reports = []
     for report in itertools.chain(*of_formats):
         (worked if report.work else others).append(report)
-    points: dict[int | None, list[Report]] = {}
+    points: dict[int | None, Reports] = {}
     alone = all(len(found) == 1 for found in of_formats)
     for report in worked:
         points.setdefault(None if alone else report.clients, []).append(report)
     return PlacedRun(option, 0, sorted(points.values(), key=lambda one: one[0].clients or math.inf), others)
 
 
-def _threads_joined(reports: Iterable[Report]) -> list[Report]:
+def _threads_joined(reports: Iterable[Report]) -> Reports:
     """Logs of the threads of one pgbench become one report."""
-    found: list[Report] = []
-    logs: dict[str, list[Report]] = {}
+    found: Reports = []
+    logs: dict[str, Reports] = {}
     for report in reports:
         if report.format == "drivers/pgbench_log":
             logs.setdefault(_THREAD.sub(r"\1", report.file), []).append(report)

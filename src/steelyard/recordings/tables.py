@@ -15,6 +15,7 @@ from steelyard.recordings.source import Line, Source
 
 Cells = Mapping[str, str]
 Cell = float | str | None
+Spans = list[tuple[int, int]]
 _RULER = re.compile(r"[ \t]*-{2,}([ \t]+-+)+[ \t]*|[ \t]*-{3,}[ \t]*")
 _HEADER_LINES = 3
 _CELL = re.compile(r"\S(?:.*\S)?")
@@ -78,7 +79,7 @@ def is_ruler(text: str) -> bool:
 def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
     """Rows of tables, each until a blank line or another ruler; other lines as rows of table 0."""
     above: list[Row] = []
-    spans: list[tuple[int, int]] = []
+    spans: Spans = []
     columns: list[str] = []
     table = 0
     for line, raw in lines:
@@ -104,12 +105,12 @@ def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
     yield from above
 
 
-def _cut(text: str, spans: list[tuple[int, int]]) -> list[str]:
+def _cut(text: str, spans: Spans) -> list[str]:
     """The cells of a row. A blank between two columns may be off by one where a value is too wide."""
     return [text[start:end].strip() for start, end in _places(text, spans)]
 
 
-def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _places(text: str, spans: Spans) -> Spans:
     edges = [0]
     for (_, end), (start, _) in itertools.pairwise(spans):
         # at a blank between the end of one column and the start of the next
@@ -118,7 +119,7 @@ def _places(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return list(itertools.pairwise([*edges, len(text)]))
 
 
-def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:
+def _stands_below(text: str, spans: Spans) -> bool:
     """Whether each cell is flush with its column, left or right: in a damaged row cells are shifted."""
     for (start, end), (left, right) in zip(_places(text, spans), spans, strict=True):
         if not (cell := _CELL.search(text, start, end)):
@@ -131,7 +132,7 @@ def _stands_below(text: str, spans: list[tuple[int, int]]) -> bool:
     return True
 
 
-def _names(header: list[str], spans: list[tuple[int, int]]) -> list[str]:
+def _names(header: list[str], spans: Spans) -> list[str]:
     """Names of the columns; lines of a title, which do not stand over the columns, are left out."""
     fitting = [line for line in header if _fits(line, spans)] or header[-1:]
     parts = [_cut(line, spans) for line in fitting]
@@ -139,7 +140,7 @@ def _names(header: list[str], spans: list[tuple[int, int]]) -> list[str]:
     return [name if names.index(name) == i and name else f"{name}_{i + 1}" for i, name in enumerate(names)]
 
 
-def _fits(line: str, spans: list[tuple[int, int]]) -> bool:
+def _fits(line: str, spans: Spans) -> bool:
     """Whether each word stands over one column."""
     words = [found.span() for found in re.finditer(r"\S+", line)]
     return all(any(start >= left - 1 and end <= right + 1 for left, right in spans) for start, end in words)

@@ -11,13 +11,7 @@ from steelyard.run_tables.schema import BY_NAME, Column, Table
 Columns = Mapping[str, Sequence[Any]]
 
 _ENCODED = "_base64"
-_TYPES = {
-    "INTEGER": (int,),
-    "BIGINT": (int,),
-    "DOUBLE": (float, int),
-    "VARCHAR": (str,),
-    "BLOB": (bytes,),
-}
+_TYPES = {"INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (float, int), "VARCHAR": (str,), "BLOB": (bytes,)}
 _BITS = {"INTEGER": 32, "BIGINT": 64}
 
 

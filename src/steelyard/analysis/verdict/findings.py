@@ -22,6 +22,7 @@ from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import count, decrease, percent, significant
 from steelyard.study.plan import differences
 
+Sentences = tuple[str, ...]
 _MEANING_MAX = 48  # characters: of more, the headline has the code alone
 _EXPLANATION_MAX = 160  # a longer one, as of SQL, is no shorter than the study
 _LEAST_CHANGE = 0.05  # relative change of a cost
@@ -76,7 +77,7 @@ class Findings:
         meaning = self._meaning(label)
         return f"{label} ({meaning})" if 0 < len(meaning) <= _MEANING_MAX else label
 
-    def explained(self, headline: str, labels: Sequence[str]) -> tuple[str, ...]:
+    def explained(self, headline: str, labels: Sequence[str]) -> Sentences:
         """What those codes stand for that the headline names without room for it: a sentence each."""
         said = ((label, self._meaning(label)) for label in dict.fromkeys(labels))
         return tuple(
@@ -106,7 +107,7 @@ class Findings:
         more = [f"{len(said) - len(shown)} more"] if len(shown) < len(said) else []
         return "" if plain or not shown else ", ".join([*shown, *more])
 
-    def reasons(self, pair: PairResult) -> tuple[str, ...]:
+    def reasons(self, pair: PairResult) -> Sentences:
         """What goes with the difference between two options, one sentence each; baseline second."""
         workload = self.evidence.workload
         closed_loop = not workload.open_loop and workload.steady
@@ -139,7 +140,7 @@ def names(text: str, label: str) -> bool:
 
 def reasons(
     costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "", left_out: Container[str] = ()
-) -> tuple[str, ...]:
+) -> Sentences:
     """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 
     closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
@@ -171,7 +172,7 @@ def reasons(
     return tuple(found)
 
 
-def _pace(cpu: Cost, work: Cost | None, pair: PairResult) -> tuple[str, ...]:
+def _pace(cpu: Cost, work: Cost | None, pair: PairResult) -> Sentences:
     """How far server CPU goes as an explanation of throughput; nothing where that hardly differs."""
     if work is None or work.before <= 0 or cpu.after <= 0 or not cpu.material:
         return ()
@@ -181,7 +182,7 @@ def _pace(cpu: Cost, work: Cost | None, pair: PairResult) -> tuple[str, ...]:
     )
 
 
-def _p99(costs: Costs, pair: PairResult, over: str, worse: int = 0) -> tuple[str, ...]:
+def _p99(costs: Costs, pair: PairResult, over: str, worse: int = 0) -> Sentences:
     """The slowest transactions, which the verdict on a closed loop does not count, as far as tables call them
     better or worse. worse: of the change that counts, its sign; 0: both.
     """

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from steelyard import quantities
 from steelyard.bundle.series.read import MonitorCost
 
+Texts = Mapping[str, str]
+
 
 @dataclass(frozen=True)
 class FactorFacts:
@@ -16,7 +18,7 @@ class FactorFacts:
 
     name: str
     scope: str
-    levels: Mapping[str, str]
+    levels: Texts
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,14 @@ class About:
     report: str = ""
     next_command: str = ""
     page_command: str = ""
-    machine: Mapping[str, str] = field(default_factory=dict[str, str])
-    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
-    server_settings: Mapping[str, str] = field(default_factory=dict[str, str])
-    engine: Mapping[str, str] = field(default_factory=dict[str, str])
+    machine: Texts = field(default_factory=dict[str, str])
+    kernels: Texts = field(default_factory=dict[str, str])
+    server_settings: Texts = field(default_factory=dict[str, str])
+    engine: Texts = field(default_factory=dict[str, str])
     monitors: tuple[MonitorCost, ...] = ()
     factors: tuple[FactorFacts, ...] = ()
-    option_levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    schemas: Mapping[str, str] = field(default_factory=dict[str, str])
+    option_levels: Mapping[str, Texts] = field(default_factory=dict[str, Texts])
+    schemas: Texts = field(default_factory=dict[str, str])
     resets_server: bool = True
     load_points: tuple[int, ...] = ()
     in_turns: bool = False

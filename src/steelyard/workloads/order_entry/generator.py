@@ -32,11 +32,7 @@ def lines(table: str, warehouses: int, last_name_constant: int) -> Lines:
     if table == "item":
         return _item()
     own = _BY_DISTRICT | {"customer": partial(_customer, last_name_constant)}
-    by_warehouse = {
-        "warehouse": _warehouse,
-        "district": _district,
-        "stock": _stock,
-    }
+    by_warehouse = {"warehouse": _warehouse, "district": _district, "stock": _stock}
     every = range(1, warehouses + 1)
     if make := by_warehouse.get(table):
         return chain.from_iterable(map(make, every))
@@ -141,9 +137,4 @@ def _stock(w: int) -> Lines:
             yield f"{i},{w},{quantity},{own},0,0,0,{data}\n"
 
 
-_BY_DISTRICT = {
-    "history": _history,
-    "orders": _orders,
-    "new_order": _new_order,
-    "order_line": _order_line,
-}
+_BY_DISTRICT = {"history": _history, "orders": _orders, "new_order": _new_order, "order_line": _order_line}
