@@ -154,7 +154,7 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["report", "-o", "x"], "writes elsewhere with --html FILE, --images FOLDER; what it prints, with >"),
         (
             ["run", "-o", "x", "demo"],
-            "writes elsewhere with --bundle FOLDER, --fleet FILE; what it prints, with > FILE",
+            "writes elsewhere with --bundle FOLDER, --fleet FILE; its output, with > FILE",
         ),
         (["sql", "-o", "x"], "sql ... > FILE keeps what it prints"),
         (["report", "--pages", "x"], "report --help lists the options"),

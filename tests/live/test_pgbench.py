@@ -81,7 +81,7 @@ def test_an_expression_has_the_precedence_of_pgbench(text: str, tree: Any) -> No
         ("1 $ 2", '"$ 2" is not expected here'),
         ("sine(1)", "the function sine() is not supported"),
         ("random(1)", "the function random() has 1 arguments, not 2"),
-        ("9223372036854775808", "is out of range for a whole number"),
+        ("9223372036854775808", "is out of range of whole numbers"),
         ("debug(1)", "the function debug() is not supported"),
         ("case end", '"end" is not expected here'),
         ("(" * 100 + "1" + ")" * 100, "is nested too deeply"),
@@ -145,7 +145,7 @@ def test_variables_of_the_study_stand_for_values_and_for_parts_of_the_sql() -> N
     ("script", "cause"),
     [
         ("select 1;\nselect :nope;", "a.sql:2: :nope has no value; \\set nope EXPRESSION before it"),
-        ("\\set a 1\nselect ':a';", "a.sql:2: :a within quotes is not replaced; move it out of the quotes"),
+        ("\\set a 1\nselect ':a';", "a.sql:2: :a in quotes is not replaced; move it out of the quotes"),
         ("select 1 \\; select 2;", "a.sql:1: \\; is not supported"),
         ("select 1;\n\n\\aset\n", "a.sql:3: \\aset is not supported; end each command"),
         ("\\startpipeline\nselect 1;", "a.sql:1: \\startpipeline is not supported; remove it"),
@@ -339,7 +339,7 @@ def test_a_script_that_the_server_refuses_is_named_before_the_first_run(lab: Lab
     (lab.folder / "p.toml").write_text(HEAD + 'script = ["bad.sql"]\n')
     refused = lab.run("run", "p.toml", "--blocks", "1")
     assert refused.returncode == 2
-    assert 'the statement "select2" cannot run: column "nothing" does not exist (42703)' in refused.stderr
+    assert 'statement "select2" cannot run: column "nothing" does not exist (42703)' in refused.stderr
 
 
 def test_a_server_that_is_not_postgres_is_refused(lab: Lab) -> None:

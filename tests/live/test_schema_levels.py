@@ -62,14 +62,14 @@ def test_sql_of_a_file_that_cannot_run_is_named_by_the_files_line(lab: Lab) -> N
 
 def test_a_statement_that_a_level_breaks_is_found_before_the_first_run(lab: Lab) -> None:
     study = own_study(lab.folder, "postgres", INDEX.format(sql="alter table item drop branch"))
-    is_refused(lab, study, 'option IX: the statement "one" cannot run: column "branch" does not', line=15)
+    is_refused(lab, study, 'option IX: statement "one" cannot run: column "branch" does not', line=15)
 
 
 @pytest.mark.parametrize(
     ("b", "words"),
     [
-        ("select missing, :b from item", 'option B: the statement "one" cannot run: no such column: missing'),
-        ("select 1", 'option B: statement "one": the SQL has no :b'),
+        ("select missing, :b from item", 'option B: statement "one" cannot run: no such column: missing'),
+        ("select 1", 'option B: statement "one": the SQL lacks :b'),
     ],
 )
 def test_a_text_that_cannot_run_is_named_by_its_level(lab: Lab, b: str, words: str) -> None:

@@ -154,5 +154,5 @@ def test_a_server_that_no_session_can_enter_is_refused_by_its_own_last_words(
     small_study(lab.folder, subject="postgres", blocks=1)
     monkeypatch.chdir(lab.folder)
     done = CliRunner().invoke(cli, ["run", "small.toml", "--settings", "own.conf", "--dry-run"])
-    assert "did not answer within 6 s: could not access file" in done.output
+    assert "did not answer in 6 s: could not access file" in done.output
     assert done.exit_code == 2 and done.output.count("could not access file") == 1, done.output

@@ -44,7 +44,7 @@ def test_a_statement_of_a_file_is_named_by_the_files_line(lab: Lab) -> None:
     refused = lab.run("run", own_study(lab.folder, "sqlite", 'sql_file = "sql/top.sql"'))
     assert refused.returncode == 2
     assert f"{lab.folder}/own.toml:{LINE}: workload.statements.tried.sql_file: " in refused.stderr
-    assert f'{lab.folder}/sql/top.sql:3: option P: the statement "tried" cannot run' in refused.stderr
+    assert f'{lab.folder}/sql/top.sql:3: option P: statement "tried" cannot run' in refused.stderr
     assert "no such column: lacking" in refused.stderr
 
 
@@ -61,7 +61,7 @@ def test_an_option_whose_session_breaks_a_statement_is_found_before_the_first_ru
     study = own_study(lab.folder, "postgres", 'sql = "select 1 from item"', factor)
     refused = lab.run("run", study, "--bundle", lab.bundle)
     assert refused.returncode == 2
-    assert 'option NONE: the statement "good" cannot run: relation "item" does not exist' in refused.stderr
+    assert 'option NONE: statement "good" cannot run: relation "item" does not exist' in refused.stderr
     assert "schema_sql, schema_file or data_file makes the tables" in refused.stderr
     assert "; settings of the session: search_path = pg_catalog" in refused.stderr
     assert not lab.bundle.exists()

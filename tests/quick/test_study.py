@@ -196,7 +196,7 @@ def refused(text: str) -> str:
             "low = 10, high = 9 }",
             "my.toml:11: workload.statements.look.parameters.low",
         ),
-        (":low,", "", "my.toml:11: workload.statements.look.parameters.low: the SQL has no :low; One of: id"),
+        (":low,", "", "my.toml:11: workload.statements.look.parameters.low: the SQL lacks :low; One of: id"),
         (
             "parameters.low =",
             "parameters.lo =",

@@ -104,9 +104,7 @@ def _instead(error: click.NoSuchOption) -> str:
         and not parameter.multiple
     ]
     if name in _OUTPUT and places:
-        return (
-            f"{context.command_path} writes elsewhere with {', '.join(places)}; what it prints, with > FILE"
-        )
+        return f"{context.command_path} writes elsewhere with {', '.join(places)}; its output, with > FILE"
     if name in _OUTPUT:
         return f"{context.command_path} ... > FILE keeps what it prints"
     return f"{context.command_path} --help lists the options"

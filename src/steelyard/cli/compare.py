@@ -14,9 +14,7 @@ from steelyard.cli.completion import PATH, as_json, bundles
     "--as", "names", metavar="THERE=HERE", multiple=True, help="An option there is this one here; repeatable."
 )
 @click.option(
-    "--force",
-    is_flag=True,
-    help="Compare even copies of one bundle, or other workloads, data or load points.",
+    "--force", is_flag=True, help="Compare even copies of a bundle, or other workloads, data or load points."
 )
 @as_json("As JSON on standard output.")
 @click.option("--html", metavar="FILE", type=PATH, help="Write a page too. Default: none.")

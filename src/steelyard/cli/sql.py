@@ -28,18 +28,10 @@ _NO_JSON = (float("inf"), -float("inf"))
 @click.argument("query", required=False)
 @as_json("Rows as JSON objects.")
 @click.option(
-    "--seconds",
-    type=click.FloatRange(0, 1e6),
-    default=300.0,
-    show_default=True,
-    help="Longest time of QUERY.",
+    "--seconds", type=click.FloatRange(0, 1e6), default=300.0, show_default=True, help="Most time of QUERY."
 )
 @click.option(
-    "--megabytes",
-    type=click.IntRange(16, 10**7),
-    default=2000,
-    show_default=True,
-    help="Most memory of QUERY.",
+    "--megabytes", type=click.IntRange(16, 10**7), default=2000, show_default=True, help="Memory for QUERY."
 )
 def command(bundle: Path, query: str | None, as_json: bool, seconds: float, megabytes: int) -> None:
     """Query BUNDLE with SQL (DuckDB's dialect). Without QUERY: its tables and columns.
@@ -100,9 +92,7 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
 
 
 def _late(seconds: float) -> InputError:
-    return InputError(
-        f"the query took longer than {seconds:g} s", "select less, or permit more with --seconds"
-    )
+    return InputError(f"the query took longer than {seconds:g} s", "select less, or raise --seconds")
 
 
 def _answer(

@@ -127,9 +127,7 @@ def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
         connections_lost_cause=causes[0] if causes else None,
         connect_ns_mean=connect_ns / max(made, 1),
         backlog=tuple(map(sum, zip(*(one.backlog or () for one in facts), strict=True))),
-        began_ns=tuple(
-            min((t_ns for t_ns in point if t_ns), default=0) for point in zip(*began, strict=True)
-        ),
+        began_ns=tuple(min((ns for ns in point if ns), default=0) for point in zip(*began, strict=True)),
     )
 
 

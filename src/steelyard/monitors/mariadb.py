@@ -194,8 +194,7 @@ class MariaDBLatchesMonitor(_OneConnection):
     """
 
     declares = Declaration(
-        _METRICS,
-        text="If performance_schema is on. Growth over each measure phase fills the table `latches`.",
+        _METRICS, text="If performance_schema is on. Growth in each measure phase fills the table `latches`."
     )
 
     missing = (

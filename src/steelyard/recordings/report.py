@@ -192,11 +192,7 @@ class Report:
             elif most == 1:
                 row = rows[0]
             else:
-                row |= {
-                    n: values[-1] - values[0]
-                    for n, values in counts.items()
-                    if n in rows[0] and n in rows[-1]
-                }
+                row |= {n: each[-1] - each[0] for n, each in counts.items() if n in rows[0] and n in rows[-1]}
             self.row(table, **row)
 
     def sample(self, at_s: float, entity: str, metric: str, value: float | None, weight: float = 1.0) -> None:

@@ -124,9 +124,7 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     if driven and len(tools) > 1:
         text = f"{' and '.join(tools)} both counted work: which of it is the run's is not clear"
         raise InputError(f"{folder}: {text}", _SAY)
-    runs = [
-        _run(first.option, found) for found in zip(*(one.values() for one in split.values()), strict=True)
-    ]
+    runs = [_run(first.option, of) for of in zip(*(one.values() for one in split.values()), strict=True)]
     runs[0].block = first.block or 0
     for report in others:
         if report.format not in split:
@@ -185,8 +183,7 @@ def _check_servers(reports: Sequence[Report]) -> None:
         overlap_s = (a.seconds or 0) - (seconds_between(a.began, b.began) or 0)
         if a.format == b.format and overlap_s > _SLACK_S:
             raise InputError(
-                f"{b.place}: overlaps with {a.place}: the same time would count twice",
-                "leave one of them out",
+                f"{b.place}: overlaps with {a.place}: that time would count twice", "leave one of them out"
             )
 
 

@@ -195,9 +195,7 @@ def is_packed(path: Path) -> str:
         magic = file.read(6)
     for begin, program in _UNPACKED_BY.items():
         if magic.startswith(begin):
-            raise InputError(
-                f"{path}: packed in a way that is not read", f"unpack it first: {program} {path}"
-            )
+            raise InputError(f"{path}: packed in a way not read here", f"unpack it first: {program} {path}")
     if magic[:2] == b"\x1f\x8b":
         return "gzip"
     return "zstd" if magic.startswith(_ZSTD) else "none"

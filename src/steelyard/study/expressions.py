@@ -193,9 +193,7 @@ class _Parser:
         if not token.isdecimal():
             return float(token)
         if len(token) > 19 or int(token) > _INTEGER_MAX:
-            raise self._place.error(
-                f"{token} is out of range for a whole number", "write it as a double: 1e20"
-            )
+            raise self._place.error(f"{token} is out of range of whole numbers", "write it as a double: 1e20")
         return int(token)
 
     def _case(self) -> Tree:
@@ -232,9 +230,7 @@ class _Parser:
         else:
             known = sorted({*_FUNCTIONS, *_SEEDED, "least", "greatest"})
             hint = (
-                "remove it: there is no output to write to"
-                if name == "debug"
-                else f"known: {', '.join(known)}"
+                "remove it: there is nothing to write to" if name == "debug" else f"known: {', '.join(known)}"
             )
             raise self._place.error(f"the function {name}() is not supported", hint)
         if len(arguments) != needed:

@@ -112,9 +112,7 @@ def fleet_of(path: Path) -> Fleet:
     try:
         text = text_of(path)
     except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file", "write [fleet.hosts.NAME], with address and roles"
-        ) from None
+        raise InputError(f"{path}: no such file", "write [fleet.hosts.NAME] with address and roles") from None
     raw = toml_of(text, str(path))
     if "fleet" not in raw:
         raise InputError(f"{path}: has no [fleet]", "[fleet.hosts.NAME] with address and roles, per host")

@@ -63,9 +63,7 @@ def _check_labels(study: Study, labels: Sequence[str]) -> None:
     if len(set(labels)) < len(labels):
         raise InputError("two options have the same label: give every level its own code", at=("factors",))
     if not labels:
-        raise InputError(
-            "no option is left: every combination is excluded", "drop an exclusion", ("exclude",)
-        )
+        raise InputError("no option is left: each combination is excluded", "drop an exclusion", ("exclude",))
     if (runs := len(labels) * study.plan.blocks) > _RUNS_MAX:
         raise InputError(
             f"blocks of {len(labels):,} options make {runs:,} runs; at most {_RUNS_MAX:,}",
@@ -240,9 +238,7 @@ def load_s(study: Study, queries_s: float = 0.0) -> float | None:
     queries_s: of the subject, for all long queries once per unit of scale.
     """
     plan, workload = study.plan, study.workload
-    points = [
-        workload.point_s(clients, plan.warm_up_s, plan.measure_s, queries_s) for clients in plan.clients
-    ]
+    points = [workload.point_s(n, plan.warm_up_s, plan.measure_s, queries_s) for n in plan.clients]
     return None if None in points else sum(filter(None, points))
 
 

@@ -82,9 +82,7 @@ class Command(Subject):
         program = self._found(workload.command[0])
         plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
         plan["unit"] = workload.score_unit
-        points = [
-            self._instances(workload, option, instances) for instances in self._bench.study.plan.clients
-        ]
+        points = [self._instances(workload, option, number) for number in self._bench.study.plan.clients]
         settings = _settings(option)
         return Load(
             engine="programs",

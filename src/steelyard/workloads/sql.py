@@ -97,8 +97,7 @@ def _check_parameters(name: str, statement: Statement, users: Mapping[str, Trans
     for parameter in statement.parameters:
         if not any(parameter in others for others in named):
             raise InputError(
-                f"the SQL has no :{parameter}{nearest(parameter, named[0])}",
-                at=(*at, "parameters", parameter),
+                f"the SQL lacks :{parameter}{nearest(parameter, named[0])}", at=(*at, "parameters", parameter)
             )
 
 

@@ -436,7 +436,7 @@ def test_clients_of_a_log_are_judged_for_fairness(tmp_path: Path) -> None:
         (
             {"a.txt": layouts.SYSMON_THREADED + layouts.SYSMON_THREADED.replace("10:00:00", "10:00:30")},
             ["a.txt"],
-            "the same time would count twice",
+            "that time would count twice",
         ),
         ({"a.txt": PGBENCH}, ["a.txt", "--option", "A=a.txt"], "files beside --option"),
     ],

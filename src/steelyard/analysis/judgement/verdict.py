@@ -115,9 +115,7 @@ class Precision:
         """What a study could tell apart by the metric of this title, or why that is not known; '' of none."""
         percent = self.resolution_percent
         if percent is None:
-            return (
-                f"the smallest difference in {title} that this study could see is not known: {self.unknown}"
-            )
+            return f"the smallest difference in {title} that this study could see is unknown: {self.unknown}"
         times = significant(1 + percent / 100, 2)
         size = f"{significant(percent, 2)} %" if percent < 100 else f"a factor of {times}"
         return f"could see differences in {title} of {size} and more (in 9 of 10 such studies)"

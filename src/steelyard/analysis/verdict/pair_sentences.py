@@ -209,8 +209,7 @@ def _of(evidence: Evidence, metric: Metric, comparisons: Sequence[Comparison]) -
         ]
         return f"{by} as seen in one block, which proves no order: {', '.join(parts)}."
     parts = [
-        f"{_range(evidence, numbers, bool(found))} {_differences(at[numbers[-1]])}"
-        for found, numbers in alike
+        f"{_range(evidence, numbers, bool(of))} {_differences(at[numbers[-1]])}" for of, numbers in alike
     ]
     return f"{by} against {evidence.baseline}: {'; '.join(parts)}."
 

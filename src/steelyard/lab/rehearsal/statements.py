@@ -24,13 +24,7 @@ from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
-from steelyard.subjects.servers.by_address import (
-    commits_itself,
-    reading,
-    refuse_writes,
-    stays_as_it_is,
-    written,
-)
+from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, unchanged, written
 from steelyard.workloads import Work
 
 _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin and commit"
@@ -107,7 +101,7 @@ def try_statements(bench: Bench, option: Option, load: Load, found: Findings, dr
         found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
     codes = (*kind.statement_errors, _OPEN)
     refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in codes)]
-    if stays_as_it_is(study):
+    if unchanged(study):
         numbers = set(numbered(work))
         refused += [row for row in rows if row["code"].startswith(_TAKEN) and row["statement"] in numbers]
     # a class of a capture is tried without its session, which it may need
@@ -195,9 +189,7 @@ def _left_open(
 def _error(bench: Bench, option: Option, refused: Row) -> InputError:
     study, kind, work = bench.study, bench.kind, bench.works[option.label]
     name = refused["statement"] or refused["transaction"]
-    text = (
-        f'option {option.label}: the statement "{name}" cannot run: {refused["message"]} ({refused["code"]})'
-    )
+    text = f'option {option.label}: statement "{name}" cannot run: {refused["message"]} ({refused["code"]})'
     hint = ""
     workload = study.workload
     own = workload.statements.get(name) if isinstance(workload, StatementWorkload) else None

@@ -52,9 +52,7 @@ class Query(SqlMonitor):
 def shipped() -> dict[str, Query]:
     """Our sets by name."""
     folder = resources.files("steelyard.monitors.sql") / "sets"
-    files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda f: f.name
-    )
+    files = sorted((one for one in folder.iterdir() if one.name.endswith(".toml")), key=lambda one: one.name)
     found: dict[str, Query] = {}
     for entry in files:
         name = entry.name.removesuffix(".toml")

@@ -218,8 +218,7 @@ class ProcessMonitor:
             )
         if not process.sees_io:
             self._missing[f"{role}/io"] = (
-                f"{role}: /proc/{process.pid}/io cannot be read "
-                "(run as the same user, or with CAP_SYS_PTRACE)"
+                f"{role}: /proc/{process.pid}/io cannot be read (run as that user, or with CAP_SYS_PTRACE)"
             )
 
     def _bury(self, process: Process, error: Exception) -> None:

@@ -9,13 +9,13 @@ from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
     SCALE,
     Domain,
+    bare_axis,
     colour,
     dash,
     domain_of,
     layer,
     nominal,
     paint,
-    plain_axis,
     quantitative,
     view,
     zoomable,
@@ -97,7 +97,7 @@ def _lines(table: Table, palette: Palette) -> Spec:
     shown = Table(columns, [{**row, "shown": row["value"] / scale} for row in table.data])
     rows, tip = told(shown, "option", "t_s", "shown:.4~r")
     limits = sorted({row["limit"] / scale for row in rows if row.get("limit") is not None})
-    axis = {"format": ",.2~f", "tickCount": 4} if unit else plain_axis(tickCount=4)
+    axis = {"format": ",.2~f", "tickCount": 4} if unit else bare_axis(tickCount=4)
     domain = domain_of((row["shown"] for row in rows), limits)
     place = {
         "y": quantitative("shown", unit or None, axis=axis, scale=domain.scale),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, of_tables
-from steelyard.report.charts.marks import colour, nominal, plain_axis, quantitative, scaled, shape
+from steelyard.report.charts.marks import bare_axis, colour, nominal, quantitative, scaled, shape
 from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
@@ -94,8 +94,8 @@ def _hand_overs(table: Table, palette: Palette) -> Panel | None:
         return None
     spec = lines(
         replace(table, data=drawn),
-        scaled(drawn, "hand_overs_per_s", "hand-overs/s", log=True, **plain_axis(tickCount=5)),
-        scaled(drawn, "gets_per_s", "gets/s", log=True, **plain_axis(tickCount=5)),
+        scaled(drawn, "hand_overs_per_s", "hand-overs/s", log=True, **bare_axis(tickCount=5)),
+        scaled(drawn, "gets_per_s", "gets/s", log=True, **bare_axis(tickCount=5)),
         ("option", "clients", "hand_overs_per_s:.3~s", "gets_per_s:.3~s"),
         height=200,
         palette=palette,

@@ -78,7 +78,7 @@ def scaled(
     return quantitative(name, title, scale=shown.scale, axis={**(shown.ratio_axis if ratios else {}), **axis})
 
 
-def plain_axis(**more: Any) -> Spec:
+def bare_axis(**more: Any) -> Spec:
     """Axis of a count: 20k, 1.5M, and 0 rather than 0k."""
     return {"format": "~s", "labelExpr": "datum.value === 0 ? '0' : datum.label", **more}
 

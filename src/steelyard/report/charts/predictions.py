@@ -8,7 +8,7 @@ from steelyard.analysis.judgement import Judgement
 from steelyard.analysis.judgement.latches import LatchCosts, LatchRow
 from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel
-from steelyard.report.charts.marks import domain_of, layer, plain_axis, quantitative
+from steelyard.report.charts.marks import bare_axis, domain_of, layer, quantitative
 from steelyard.report.charts.shapes import lines
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Cell, Column, Row, Table, halved, percent, plain_table
@@ -129,7 +129,7 @@ def _diagonal(
     measured, predicted = fields
     shown = domain_of([row[field] for row in table.data for field in fields], log=log)
     axes = {
-        along: quantitative(field, f"{kind} {title}", scale=shown.scale, axis=plain_axis(tickCount=4))
+        along: quantitative(field, f"{kind} {title}", scale=shown.scale, axis=bare_axis(tickCount=4))
         for along, field, kind in zip("xy", fields, ("measured", "predicted"), strict=True)
     }
     ends = [dict.fromkeys(fields, edge) for edge in (shown.low, shown.high)]

@@ -9,7 +9,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement, Metric
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
 from steelyard.report.charts.figure import DASHES, Figure, Panel, Spec
-from steelyard.report.charts.marks import cut_note, layer, nominal, plain_axis, quantitative, scaled, shape
+from steelyard.report.charts.marks import bare_axis, cut_note, layer, nominal, quantitative, scaled, shape
 from steelyard.report.charts.shapes import lines
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.presented.words import heading
@@ -129,7 +129,7 @@ def _lines(table: Table, metric: Metric, palette: Palette, behind: list[Spec]) -
     points = table.column("clients").title
     x = quantitative("clients", points, scale=scale_x, axis={"values": ticks, "format": "d"})
     also = [row["value"] for row in behind]
-    y = scaled(rows, "value", unit or None, *also, **plain_axis(tickCount=5))
+    y = scaled(rows, "value", unit or None, *also, **bare_axis(tickCount=5))
     return lines(
         replace(table, data=rows),
         x,

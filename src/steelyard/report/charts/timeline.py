@@ -11,11 +11,11 @@ from steelyard.report.charts.marks import (
     FROM,
     SCALE,
     TO,
+    bare_axis,
     colour,
     layer,
     nominal,
     paint,
-    plain_axis,
     quantitative,
     scaled,
     view,
@@ -96,7 +96,7 @@ def since_start(presented: Presented) -> Figure | None:
     picture = lines(
         table,
         quantitative("t_s", "s", scale={"nice": False}),
-        scaled(rows, "rate", None, **plain_axis(tickCount=5)),
+        scaled(rows, "rate", None, **bare_axis(tickCount=5)),
         ("option", "t_s", "rate:,.3~r"),
         height=200,
         palette=presented.palette,
@@ -136,7 +136,7 @@ def _tps(tps: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     named = len(runs) <= _LABELS_MAX and palette.by_option
     coloured = colour(palette, legend=not named)
     place = {
-        "y": scaled(data, "tps", None, pad=0.08, **plain_axis(tickCount=5, minExtent=_LEFT)),
+        "y": scaled(data, "tps", None, pad=0.08, **bare_axis(tickCount=5, minExtent=_LEFT)),
         "color": coloured,
     }
     layers = [*_ground(runs), *_drawn(data, place, tip, {}, 2), *_labels(runs, coloured)]

@@ -5,16 +5,7 @@ from collections.abc import Sequence
 from steelyard import quantities as fmt
 from steelyard.report.about import About
 from steelyard.report.charts.figure import Figure, Panel, Spec, of_tables, slug
-from steelyard.report.charts.marks import (
-    colour,
-    layer,
-    nominal,
-    paint,
-    plain_axis,
-    quantitative,
-    scaled,
-    view,
-)
+from steelyard.report.charts.marks import bare_axis, colour, layer, nominal, paint, quantitative, scaled, view
 from steelyard.report.charts.shapes import bars, rule, told
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.presented.words import work_at_a_point
@@ -70,7 +61,7 @@ def _statement_bars(table: Table, order: Sequence[str], palette: Palette, px: in
         table,
         nominal("option", None, sort=order, scale={"domain": order}, axis=None if above else {}),
         # room for the numbers beside the bars
-        scaled(table.data, "per_s", None, pad=0.2, **plain_axis(tickCount=5)),
+        scaled(table.data, "per_s", None, pad=0.2, **bare_axis(tickCount=5)),
         ("option", "per_s"),
         12,
         px=len(order) * px,
@@ -109,7 +100,7 @@ def clients(presented: Presented) -> Figure | None:
         (Column("client"), Column(name or "transactions", "transactions")),
         [{**row, "transactions": row["transactions"] / scale} for row in kept],
     )
-    style: Spec = {"format": ",.3~r", "tickCount": 4} if scale != 1.0 else plain_axis(tickCount=4)
+    style: Spec = {"format": ",.3~r", "tickCount": 4} if scale != 1.0 else bare_axis(tickCount=4)
     y = scaled(drawn.data, "transactions", name if scale != 1.0 else None, **style)
     return Figure(
         "clients",

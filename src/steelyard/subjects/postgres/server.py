@@ -22,12 +22,7 @@ from steelyard.subjects.postgres.reloaded import at_address
 from steelyard.subjects.servers.by_address import check_foreign
 from steelyard.subjects.servers.daemon import Daemon, Running, requested
 from steelyard.subjects.servers.option_settings import folders_of, programs_of, refuse_lab_settings
-from steelyard.subjects.servers.templates import (
-    check_directory,
-    copied_from_another,
-    identity_of,
-    with_levels,
-)
+from steelyard.subjects.servers.templates import check_directory, copied_from, identity_of, with_levels
 from steelyard.workloads import work_of
 
 TEMPLATE = "steelyard_template"
@@ -182,7 +177,7 @@ class Postgres:
         if data.exists():
             return data
         bench, draft = self._bench, data.with_suffix(".draft")
-        if copied_from_another(bench.folder.parent / data.name, draft, data):
+        if copied_from(bench.folder.parent / data.name, draft, data):
             return data
         if bench.work.directory is None:
             more = cluster.checksum_arguments(bench.study, bench.options, bindir)

@@ -118,17 +118,13 @@ class Daemon:
                 self.compare_listening(self.network.places)
                 return process.pid
             time.sleep(0.02)
-        raise SubjectFailed(
-            f"{self._name} did not answer within {_START_S:.0f} s: {self._reason(self.stop())}"
-        )
+        raise SubjectFailed(f"{self._name} did not answer in {_START_S:.0f} s: {self._reason(self.stop())}")
 
     def compare_listening(self, meant: Iterable[str]) -> None:
         """Stops it if it listens anywhere but on its socket: SubjectFailed. meant: further `address:port`."""
         if elsewhere := listening_elsewhere(marked(self._mark), {str(self.socket), *meant}):
             self.stop()
-            raise SubjectFailed(
-                f"{self._name} listens where it is not meant to, and was stopped: {elsewhere}"
-            )
+            raise SubjectFailed(f"{self._name} listens where it should not, and was stopped: {elsewhere}")
 
     def wait(self, by: int = 0) -> None:
         """Waits until it has ended, by itself or asked by a signal. Raises SubjectFailed if it does not."""

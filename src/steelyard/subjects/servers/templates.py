@@ -158,7 +158,7 @@ def copied(directory: Path, to: Path, account: Account) -> None:
     to.chmod(0o700)
 
 
-def copied_from_another(made: Path, draft: Path, data: Path) -> bool:
+def copied_from(made: Path, draft: Path, data: Path) -> bool:
     """Whether another server of the study, which rests, has made the same data: they are copied then."""
     shutil.rmtree(draft, ignore_errors=True)
     if not made.is_dir():

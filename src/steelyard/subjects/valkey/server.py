@@ -264,7 +264,5 @@ KIND = Kind(
     listens=True,
     set_up_s=1.0,
     driver_errors=(ValkeyError,),
-    error_meanings={
-        "command not allowed when used memory": "maxmemory is reached, and no key may be evicted"
-    },
+    error_meanings={"command not allowed when used memory": "maxmemory is reached; no key may be evicted"},
 )

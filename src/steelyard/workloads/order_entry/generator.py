@@ -14,9 +14,9 @@ from steelyard.workloads.order_entry.schema import (
     DELIVERED,
     DISTRICTS,
     ITEMS,
-    LAST_NAMES,
     LINES_MAX,
     LINES_MIN,
+    SURNAMES,
 )
 
 _SEED = 20_260_101
@@ -68,7 +68,7 @@ def _customer(last_name_constant: int, w: int, d: int) -> Lines:
     numbers = [*range(_NAMES_IN_ORDER), *drawn[_NAMES_IN_ORDER:]]
     columns = (
         chance.texts(8, 16),
-        map(LAST_NAMES.__getitem__, numbers),
+        map(SURNAMES.__getitem__, numbers),
         map(",".join, zip(*_address(chance), strict=True)),
         chance.digits(16),
         chance.tenth("BC", "GC"),

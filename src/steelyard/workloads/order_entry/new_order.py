@@ -4,14 +4,7 @@ from collections.abc import Mapping
 
 from steelyard.study.workloads.derived import OrderEntryWorkload
 from steelyard.workloads import BEGIN, COMMIT, Step, Steps, execute, nurand, percent, pick, put, when
-from steelyard.workloads.order_entry.schema import (
-    CUSTOMERS,
-    DISTRICTS,
-    ITEMS,
-    LAST_NAMES,
-    LINES_MAX,
-    LINES_MIN,
-)
+from steelyard.workloads.order_entry.schema import CUSTOMERS, DISTRICTS, ITEMS, LINES_MAX, LINES_MIN, SURNAMES
 
 _BY_LAST_NAME_PERCENT = 60
 CUSTOMER_STATEMENTS = {
@@ -53,7 +46,7 @@ def customer(workload: OrderEntryWorkload) -> Steps:
     constants = workload.constants
     by_name = [
         nurand("name_number", 255, 0, 999, constants.last_name),
-        pick("last_name", LAST_NAMES, ":name_number + 1"),
+        pick("last_name", SURNAMES, ":name_number + 1"),
         execute("customers of a name", {"namesakes": "n"}),
         put("before", "(:namesakes - 1) / 2"),
         execute("customer by name", {"c": "c_id"}),

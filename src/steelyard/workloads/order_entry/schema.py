@@ -13,7 +13,7 @@ ITEMS = 100_000
 LINES_MIN, LINES_MAX = 5, 15  # of an order
 
 _SYLLABLES = ("BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING")
-LAST_NAMES = tuple(
+SURNAMES = tuple(
     _SYLLABLES[number // 100] + _SYLLABLES[number // 10 % 10] + _SYLLABLES[number % 10]
     for number in range(1000)
 )

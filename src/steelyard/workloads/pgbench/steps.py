@@ -95,8 +95,7 @@ class _Script:
             for name in _VARIABLE.findall(quoted):
                 if name in self._set | self._named | self._constants.keys():
                     raise command.place.error(
-                        f":{name} within quotes is not replaced",
-                        f"move it out of the quotes: '...' || :{name}",
+                        f":{name} in quotes is not replaced", f"move it out of the quotes: '...' || :{name}"
                     )
         for name in _core.statement_parameters(text, "postgresql"):
             self._use(name, command.place)

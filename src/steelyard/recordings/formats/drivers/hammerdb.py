@@ -60,9 +60,7 @@ read = Lines(
         # the others' result may look well
         noted(r".*(?:Vuser \d+:FINISHED FAILED|Error in Virtual User).*", "HammerDB: {}"),
         noted(
-            r".*Vuser \d+:(?:Completed \d+ query set|Geometric mean).*",
-            "HammerDB: {} is left out",
-            "left-out",
+            r".*Vuser \d+:(?:Completed \d+ query set|Geometric mean).*", "HammerDB: {}: left out", "left-out"
         ),
         noted(r".*Vuser \d+:\|\w+\|MIN-.*", "HammerDB's times of procedures are left out", "left-out"),
         noted(r"(?:.* )?\d+ \S.* tpm", "HammerDB's counter of transactions tells no times", "left-out"),

@@ -61,8 +61,7 @@ def read(source: Source) -> list[Report]:
         ),
         # of several hosts, which stand before the names of their threads, each counts its own
         users=of(
-            "allThreads",
-            "if(thread similar to '[\\w.:]+-.+ \\d+-\\d+', null, try_cast(\"allThreads\" as int))",
+            "allThreads", "if(thread similar to '\\S+-.+ \\d+-\\d+', null, try_cast(\"allThreads\" as int))"
         ),
         whole=whole,
         good=of("success", "lower(success) = 'true'", "true"),

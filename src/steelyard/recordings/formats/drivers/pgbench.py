@@ -78,9 +78,7 @@ def _close(now: Now) -> None:
         said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
         report.foot(said, done / tps, planned, slack)
     if scripts := report.samples.values_of("transactions"):
-        report.foot(
-            f"{sum(scripts):,.0f} transactions of all scripts, and {done:,.0f}", sum(scripts), done, 0
-        )
+        report.foot(f"{sum(scripts):,.0f} transactions of scripts, and {done:,.0f}", sum(scripts), done, 0)
 
 
 sniff = has(r"^(?:progress: N s, N tps, lat |number of clients: \d+$)")

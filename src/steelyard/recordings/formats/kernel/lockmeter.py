@@ -7,19 +7,7 @@ be wrapped: a row that ends early is read together with the next line.
 import re
 
 from steelyard.recordings.cells import exact, time_ns
-from steelyard.recordings.lines import (
-    Found,
-    Lines,
-    NotMine,
-    Now,
-    Rule,
-    Words,
-    has,
-    known,
-    noted,
-    numbers,
-    rule,
-)
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, Words, has, known, noted, numbers, rule
 
 _T = r"[\d.]+(?:us|ms|s)?"
 _P = r"[\d.]+\s?%"
@@ -102,8 +90,8 @@ read = Lines(
         rule(r"(.*TOTAL.*\b)NAME\s*", _heading),
         noted(r".*(?i:overflowed|may be in error).*", "lockmeter warns: {}"),
         rule(r"\s*(\+0x\S*)\s*", _continue),
-        Rule(_ROW, _lock),
-        Rule(_READS, _lock),
+        rule(_ROW.pattern, _lock),
+        rule(_READS.pattern, _lock),
         rule(r"\s*[\d.]+ ?%.*", _wrapped),
         numbers(r".*Delta Time: (?P<seconds>N) sec.*", once="delta"),
         known(r"\s*(?:UTIL|TOT/SEC|System:|Total counts|All \(\d+\) CPUs|Start time|End +time|_+|- -)"),

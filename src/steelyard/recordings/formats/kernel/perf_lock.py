@@ -31,8 +31,6 @@ read = Lines(
     (
         word(_HEADING),
         rule(rf"\s*(\d+)\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+(\S.*?)\s*", _lock),
-        known(
-            r"\s+0x[0-9a-f]+\s+\S+$|=== output for debug ===$|bad: \d+, total: \d+$|bad rate:|histogram of"
-        ),
+        known(r"\s+0x[0-9a-f]+\s+\S+$|=== output for debug ===$|bad(?: rate)?: |histogram of"),
     )
 )

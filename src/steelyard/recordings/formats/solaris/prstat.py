@@ -37,9 +37,7 @@ def _close(now: Now) -> None:
     report, several = now.report, now.numbers["at"] > 0
     report.notice("interval-unknown", "prstat prints no times: its readings are numbered")
     first = "the first reading of prstat counts since a thread began: left out"
-    report.notice(
-        "since-boot", first if several else "the only reading of prstat counts since a thread began"
-    )
+    report.notice("since-boot", first if several else "the one reading of prstat counts since a thread began")
     if several:
         report.samples = report.samples.within(1, now.numbers["at"])
         report.samples.later(-1)
