@@ -27,4 +27,4 @@ def example() -> str:
 
 def not_found(place: Path) -> InputError:
     """For a file that is not there: perhaps it is the name of a recording."""
-    return InputError(f"{place}: no file, and no recording, of that name{nearest(str(place), catalogue())}")
+    return InputError(f"{place}: no such file or recording{nearest(str(place), catalogue())}")

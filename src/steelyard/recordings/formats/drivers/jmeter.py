@@ -6,13 +6,13 @@ from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
 _NEEDED = ("timeStamp", "elapsed")
-_CHECKS = {"success": " and lower(success) in ('true', 'false')", "SampleCount": " and \"SampleCount\" = '1'"}
 # A thread takes one sample at a time. What lies within another row is a part of that transaction, whose row
 # is a sum; but `X-0`, `X-1` are redirects and files that the request X has counted. Times differ by a few ms
 _EVENTS = """
     with timed as (
         select *, "timeStamp" as first_ms, "timeStamp" + elapsed as last_ms, {thread} as thread,
-            {transaction} as summed, {label} as name, regexp_replace(name, '-[0-9]+$', '') as request
+            coalesce({transaction}, false) as summed, {label} as name,
+            regexp_replace(name, '-[0-9]+$', '') as request
         from raw
     ), nested as (
         select *, lead(first_ms) over w < last_ms and lead(last_ms) over w > first_ms as meets,
@@ -43,10 +43,6 @@ def read(source: Source) -> list[Report]:
     """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
     names = source.head().partition("\n")[0].strip().split(",")
     columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
-    # a row that was cut off, or lost a cell, has no last column; one of several samples tells none of them
-    whole = f'"{names[-1]}" is not null'
-    for name, check in _CHECKS.items():
-        whole += check * (name in names)
 
     def of(name: str, sql: str, otherwise: str = "null") -> str:
         return sql if name in names else otherwise
@@ -54,16 +50,15 @@ def read(source: Source) -> list[Report]:
     events = _EVENTS.format(
         thread=of("threadName", '"threadName"'),
         label=of("label", "label", "''"),
-        transaction=of(
-            "responseMessage",
-            "coalesce(\"responseMessage\" like 'Number of samples in transaction%', false)",
-            "false",
-        ),
+        transaction=of("responseMessage", "\"responseMessage\" like 'Number of samples in transaction%'"),
         # of several hosts, which stand before the names of their threads, each counts its own
         users=of(
             "allThreads", "if(thread similar to '\\S+-.+ \\d+-\\d+', null, try_cast(\"allThreads\" as int))"
         ),
-        whole=whole,
+        # a row that was cut off, or lost a cell, has no last one; one of several samples tells none of them
+        whole=f'"{names[-1]}" is not null'
+        + of("success", " and lower(success) in ('true', 'false')", "")
+        + of("SampleCount", " and \"SampleCount\" = '1'", ""),
         good=of("success", "lower(success) = 'true'", "true"),
     )
     return reduced(source, columns, events, users="users")

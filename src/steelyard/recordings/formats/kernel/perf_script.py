@@ -6,7 +6,7 @@ from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rul
 
 _EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
-_KERNEL = re.compile(r"^\[(?:guest\.)?kernel|/vmlinux[\w.-]*$|\.ko(?:\.\w+)?$")
+_KERNEL = re.compile(r"^\[[\w.]*kernel|/vmlinux[\w.-]*$|\.ko(?:\.\w+)?$")
 # a module may stand as `[xfs]`; addresses from the upper half are the kernel's
 _KERNEL_ADDRESS = re.compile("ffff[0-9a-f]{12}")
 _STACKS_MAX = 200_000

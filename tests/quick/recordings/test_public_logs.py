@@ -1,0 +1,351 @@
+"""Logs in the shape of public reports that once gave a wrong figure in silence; each with the right one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from recorded_cases import codes, of_text, series, work
+
+from steelyard.recordings.filing import by_folder
+from steelyard.recordings.limits import Deadline
+from steelyard.recordings.merge import pooled_run
+from steelyard.recordings.report import Report
+from steelyard.recordings.runs import runs_of
+
+
+def whole(folder: Path, text: str, name: str = "report.txt") -> list[Report]:
+    """The reports of a text of which every line is understood."""
+    found, source = of_text(folder, text, name)
+    assert source.skipped.count == 0, source.skipped.lines
+    return found
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "",
+        "hammerdb>vudestroy\nhammerdb>vuset vu 2\nhammerdb>vurun\n",
+        "Hammerdb Log @ Fri Jan 18 12:00:37 MST 2019\nVuser 1:Beginning rampup time of 1 minutes\n"
+        "Vuser 1:Timing test period of {} in minutes\n",
+    ],
+)
+def test_runs_of_hammerdb_keep_their_users_and_lengths(tmp_path: Path, between: str) -> None:
+    """Lines of the virtual users alone, as in hammerdb.log, or what grep left of them."""
+    text = "".join(
+        between.format(minutes)
+        + f"Vuser 1:{users} Active Virtual Users configured\n"
+        + f"Vuser 1:TEST RESULT : System achieved {tpm} MySQL TPM at 824 NOPM\n"
+        for users, tpm, minutes in ((1, 2436, 2), (2, 4067, 5), (4, 6114, 2))
+    )
+    minutes = (2, 5, 2) if "Timing" in between else (1, 1, 1)
+    done = [tpm * n for tpm, n in zip((2436, 4067, 6114), minutes, strict=True)]
+    assert [work(one)[0::3] for one in whole(tmp_path, text)] == list(zip(done, (1, 2, 4), strict=True))
+
+
+def test_figures_of_hammerdb_that_are_not_kept_are_said(tmp_path: Path) -> None:
+    result = "Vuser 1:TEST RESULT : System achieved 468610 SQL Server TPM at 101789 NOPM\n"
+    for figures in (
+        "Vuser 2:|neword|MIN-391|P50%-685|P95%-1286|P99%-3298|MAX-246555|SAMPLES-3603\n",
+        "Vuser 1:Completed 1 query set(s) in 351 seconds\n",
+        "Vuser 1:Geometric mean of query times returning rows (22) is 1.27910\n",
+    ):
+        (report,) = whole(tmp_path, figures + result)
+        assert "left-out" in codes(report)
+
+
+_STATISTICS = """{}
+Statistic                                     Total     per Second     per Trans
+-------------------------------- ------------------ -------------- -------------
+user commits                                  {}           10.0           1.0
+
+"""
+_AWR = (
+    "WORKLOAD REPOSITORY {}\n\nBegin Snap:       100 01-Mar-21 10:00:00        60       1.5\n"
+    "  End Snap:       101 01-Mar-21 10:10:00        61       1.5\n\n"
+)
+_TITLES = ("Key Instance Activity Stats  DB/Inst: ORCL/orcl", "Instance Activity Stats  DB/Inst: ORCL/orcl")
+
+
+@pytest.mark.parametrize("title", ["report for", "PDB report (root snapshots)"])
+def test_a_statistic_of_awr_that_stands_in_two_tables_counts_once(tmp_path: Path, title: str) -> None:
+    tables = "".join(_STATISTICS.format(one, "6,000") for one in _TITLES)
+    (report,) = whole(tmp_path, _AWR.format(title) + tables)
+    assert work(report)[0] == 6000 and series(report)["user commits", "count"] == [(0, 6000)]
+
+
+def test_a_statistic_of_awr_with_two_values_is_not_understood(tmp_path: Path) -> None:
+    tables = "".join(_STATISTICS.format(*one) for one in zip(_TITLES, ("6,000", "6,100"), strict=True))
+    (report,), source = of_text(tmp_path, _AWR.format("report for") + tables)
+    assert work(report)[0] == 6000 and source.skipped.count == 1
+
+
+def test_more_good_requests_of_benchbase_than_it_measured_do_not_foot(tmp_path: Path) -> None:
+    summary = {
+        "Elapsed Time (nanoseconds)": 2198000068342, "DBMS Type": "POSTGRES", "Measured Requests": 22,
+        "Throughput (requests/second)": 0.01000909, "Goodput (requests/second)": 0.0200181,
+    }  # fmt: skip
+    (report,) = whole(tmp_path, json.dumps(summary), "bb.summary.json")
+    assert "does-not-foot" in codes(report) and report.work is not None and not report.work.foots
+
+
+_JTL = (
+    "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,"
+    "grpThreads,allThreads,URL,Latency\n"
+)
+
+
+def jtl(
+    at_ms: int, took_ms: int, label: str, thread: str = "Group 1-1", message: str = "OK", users: int = 1
+) -> str:
+    row = f'{1795500000000 + at_ms},{took_ms},{label},200,"{message}",{thread},text,true,,100,'
+    return f"{row}{users},{users},null,30\n"
+
+
+_SUM = "Number of samples in transaction : 2, number of failing samples : 0"
+
+
+def test_redirects_that_jmeter_prints_are_parts_of_their_request(tmp_path: Path) -> None:
+    """The last part ends 2 ms after its request; `Login-2` of another time is a request of its own."""
+    rows = jtl(0, 300, "Login") + jtl(0, 100, "Login-0") + jtl(101, 201, "Login-1") + jtl(400, 50, "Login-2")
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[0] == 2 and ("sum" in codes(report))
+
+
+@pytest.mark.parametrize("heading", ["", "responseMessage"])
+def test_a_transaction_of_jmeter_is_the_sum_of_what_lies_within(tmp_path: Path, heading: str) -> None:
+    """Also without a message, and where redirects lie within a request of it."""
+    head = _JTL.replace(heading, "message") if heading else _JTL
+    rows = jtl(0, 200, "/a") + jtl(0, 90, "/a-0") + jtl(205, 300, "/b") + jtl(0, 505, "Order", message=_SUM)
+    (report,) = whole(tmp_path, head + rows, "log.jtl")
+    assert work(report)[:2] == (2, 0)
+
+
+def test_transactions_of_jmeter_whose_parts_are_not_listed_count(tmp_path: Path) -> None:
+    rows = "".join(jtl(500 * i, 500, "Order", message=_SUM) for i in range(4)) + jtl(2000, 100, "Ping")
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[:2] == (5, 0) and "sum" not in codes(report)
+
+
+def test_samples_of_no_length_lie_within_no_other(tmp_path: Path) -> None:
+    rows = jtl(0, 0, "/a") + jtl(0, 10, "/b") + jtl(10, 0, "/c") + jtl(10, 5, "/d")
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[:2] == (4, 0)
+
+
+def test_clients_of_jmeter_are_those_of_one_time(tmp_path: Path) -> None:
+    rows = jtl(0, 100, "login", "setUp Thread Group 1-1")
+    for group in (1, 2):
+        rows += "".join(jtl(1000 * group, 400, "q", f"Group {group}-{n}", users=5) for n in range(1, 6))
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert report.clients == 5
+    # each of several hosts counts its own
+    rows = "".join(jtl(0, 400, "q", f"10.0.0.{n}-Group 1-1") for n in range(1, 4))
+    assert whole(tmp_path, _JTL + rows, "log.jtl")[0].clients == 3
+
+
+@pytest.mark.parametrize(
+    ("tags", "failed"),
+    [
+        ('"status":"500"', 1),
+        ('"status":"0","error_code":"1211"', 1),
+        ('"status":"302"', 0),
+        ('"status":"500","expected_response":"true"', 0),
+        ('"status":"200","expected_response":"false"', 1),
+        ('"method":"GET"', 0),
+    ],
+)
+def test_a_request_of_k6_fails_by_its_status_where_nothing_else_says_so(
+    tmp_path: Path, tags: str, failed: int
+) -> None:
+    point = '{{"type":"Point","data":{{"time":"2017-05-09T14:34:4{}+02:00","value":100,"tags":{{{}}}}},{}}}\n'
+    metric = '"metric":"http_req_duration"'
+    text = point.format("5.0", '"status":"200"', metric) + point.format("6.0", tags, metric)
+    (report,) = whole(tmp_path, text, "k6.json")
+    assert work(report)[:2] == (2 - failed, failed)
+
+
+_SUMMARY = """pgbench (16.1)
+transaction type: <builtin: TPC-B (sort of)>
+scaling factor: 10
+query mode: simple
+number of clients: 1
+number of threads: 1
+maximum number of tries: 1
+duration: 10 s
+number of transactions actually processed: 1000
+number of failed transactions: 0 (0.000%)
+latency average = 10.000 ms
+initial connection time = 3.100 ms
+tps = 100.000000 (without initial connection time)
+"""
+
+
+@pytest.mark.parametrize("kept", [1, 10])
+def test_a_log_of_pgbench_that_lacks_transactions_of_its_summary_does_not_foot(
+    tmp_path: Path, kept: int
+) -> None:
+    """As with --sampling-rate, or the log of one thread of several."""
+    (tmp_path / "A").mkdir()
+    (tmp_path / "A" / "summary.txt").write_text(_SUMMARY)
+    log = (f"0 {n} 10000 0 {1700000000 + n // 100} {n % 100 * 10000}\n" for n in range(1, 1001, kept))
+    (tmp_path / "A" / "pgbench_log.1234").write_text("".join(log))
+    (run,), _ = runs_of(by_folder([str(tmp_path)]), lambda path, share: None, Deadline(1))
+    ((report,),) = pooled_run(run).points
+    assert report.work is not None and report.work.foots == (kept == 1)
+    assert ("does-not-foot" in codes(report)) == (kept > 1)
+
+
+def test_logs_of_threads_that_begin_at_other_seconds_keep_their_interval(tmp_path: Path) -> None:
+    rows = (
+        f"{1650260552 + late + at} 5000 25000000 1 100 9000\n" for late in (0, 1) for at in range(0, 60, 10)
+    )
+    (report,) = whole(tmp_path, "".join(rows), "pgbench_log.7")
+    assert report.work is not None
+    assert (report.work.transactions, report.seconds) == (60_000, 61) and "intervals-missing" not in codes(
+        report
+    )
+
+
+_PIDSTAT = "Linux 5.4.0-42-generic (db1) \t07/20/2020 \t_x86_64_\t(4 CPU)\n"
+_PID = "10:00:{:02} AM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
+
+
+def test_a_process_that_pidstat_does_not_list_used_nothing(tmp_path: Path) -> None:
+    text = _PIDSTAT
+    for second in range(10):
+        text += "\n" + _PID.format(second)
+        for pid, name, at in ((1001, "mysqld", range(10)), (2222, "gzip", (5,)), (3333, "cp", (0, 1, 8))):
+            cells = f"10:00:{second + 1:02} AM     0     {pid}   30.00   10.00    0.00    0.00   40.00     1"
+            text += f"{cells}  {name}\n" * (second in at)
+    (report,) = whole(tmp_path, text)
+    found = {
+        name: report.samples.means()[f"pid {name}", "cpu_percent"]
+        for name in ("1001 mysqld", "2222 gzip", "3333 cp")
+    }
+    assert found == pytest.approx({"1001 mysqld": 40, "2222 gzip": 4, "3333 cp": 12})
+
+
+def test_a_device_that_iostat_does_not_list_was_idle(tmp_path: Path) -> None:
+    """iostat -z; the wait of no request is not 0."""
+    text = _PIDSTAT
+    for second in range(10):
+        text += f"\n07/20/2020 10:00:{second:02} AM\nDevice            r/s   rkB/s r_await  %util\n"
+        text += "sda             10.00  100.00    0.50   5.00\n"
+        text += "sdb            100.00 1000.00    0.40  90.00\n" * (second == 4)
+    (report,) = whole(tmp_path, text)
+    of = {
+        metric: report.samples.means()["device sdb", metric]
+        for metric in ("r_per_s", "util_percent", "r_await")
+    }
+    # the first reading is since the boot
+    assert of == pytest.approx({"r_per_s": 100 / 9, "util_percent": 10, "r_await": 0.4})
+
+
+_PRSTAT = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID\n"
+
+
+def test_the_first_reading_of_prstat_is_of_the_whole_life_of_a_thread(tmp_path: Path) -> None:
+    row = "  1001 oracle    {} 1.0 0.0 0.0 0.0 0.0  97 0.1 100  10  1K   0 oracle/1\n"
+    (report,) = whole(tmp_path, "".join(_PRSTAT + row.format(usr) for usr in (" 40", "2.0", "3.0")))
+    assert series(report)["1001 oracle/1", "usr_percent"] == [(0, 2), (1, 3)] and "since-boot" in codes(
+        report
+    )
+    (report,) = whole(tmp_path, _PRSTAT + row.format(" 40"))
+    assert series(report)["1001 oracle/1", "usr_percent"] == [(0, 40)] and "since-boot" in codes(report)
+
+
+def readprofile(captures: int) -> str:
+    """Sorted, as `sort -nr` prints it: the total comes first."""
+    lines = "".join(
+        f"{10_000 * n:6} total   2.6\n{6_000 * n:6} default_idle   89.5\n{1_000 * n:6} schedule   4.0\n"
+        for n in range(1, captures + 1)
+    )
+    return lines + "   960 smp_call_function   4.0\n" * (captures == 1)
+
+
+def test_a_sorted_readprofile_begins_with_its_total(tmp_path: Path) -> None:
+    (report,) = whole(tmp_path, readprofile(1))
+    found = {row["stack"]: row["samples"] for row in report.rows["profile"]}
+    assert found == {
+        "default_idle_[k]": 6000, "schedule_[k]": 1000, "smp_call_function_[k]": 960,
+        "functions not listed_[k]": 2040,
+    }  # fmt: skip
+    (report,) = whole(tmp_path, readprofile(3))
+    found = {row["stack"]: row["samples"] for row in report.rows["profile"]}
+    assert found == {"default_idle_[k]": 12_000, "schedule_[k]": 2000, "functions not listed_[k]": 6000}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "names"),
+    [
+        (
+            "address   symbol",
+            (
+                "ffff9d7800ad9600    (mutex)",
+                "ffff9d7804b992d8    (mutex)",
+                "ffffffff9e1c3620   pack_mutex (mutex)",
+            ),
+            ["(mutex) ffff9d7800ad9600", "(mutex) ffff9d7804b992d8", "pack_mutex (mutex)"],
+        ),
+        (
+            "pid   comm",
+            ("321353   Chrome_IO", "320761   Chrome_IO"),
+            ["Chrome_IO 321353", "Chrome_IO 320761"],
+        ),
+    ],
+)
+def test_locks_and_threads_of_one_name_are_not_one(
+    tmp_path: Path, columns: str, rows: tuple[str, ...], names: list[str]
+) -> None:
+    text = f" contended   total wait     max wait     avg wait            {columns}\n\n"
+    text += "".join(f"           2      3.34 us      2.87 us      1.67 us   {row}\n" for row in rows)
+    (report,) = whole(tmp_path, text)
+    assert [row["lock"] for row in report.rows["locks"]] == names
+
+
+@pytest.mark.parametrize(
+    ("frame", "kernel"),
+    [
+        ("ffffffffc0451234 xfs_write+0x84 ([xfs])", True),
+        ("9bfd56 kfree_skb (/lib/modules/5.8.10/build/vmlinux)", True),
+        ("ffffffffc0451234 nft_do_chain (/lib/modules/5.4.0/nf_tables.ko.xz)", True),
+        ("8185ab30 spin ([guest.kernel.kallsyms])", True),
+        ("ffffffffff600000 gettimeofday ([vsyscall])", False),
+        ("7f1234567890 __libc_write+0x20 (/usr/lib64/libpthread-2.28.so)", False),
+        ("7ffd1234 clock ([vdso])", False),
+    ],
+)
+def test_frames_of_the_kernel_are_known_wherever_its_symbols_are(
+    tmp_path: Path, frame: str, kernel: bool
+) -> None:
+    (report,) = whole(tmp_path, f"mysqld  1234/1240  [003]  5012.100000:     250000 cycles: \n\t{frame}\n")
+    (row,) = report.rows["profile"]
+    assert row["stack"].endswith("_[k]") == kernel
+
+
+def test_disks_of_one_short_name_are_not_one(tmp_path: Path) -> None:
+    heading = " kthr      memory            page            disk          faults      cpu\n"
+    heading += " r b w   swap  free  re  mf pi po fr de sr vc vc -- --   in   sy   cs us sy id\n"
+    row = " 0 0 0 85614096 31518776 3880 23598 821 359 357 0 0 {} {} 0 0 43714 154790 58251 8 3 89\n"
+    (report,) = whole(tmp_path, heading + "".join(row.format(n, 10 * n) for n in (19, 20, 21)))
+    found = series(report)
+    assert found["host", "vc"] == [(0, 20), (1, 21)] and found["host", "vc_2"] == [(0, 200), (1, 210)]
+    assert not any("-" in metric for _, metric in found)
+
+
+def test_call_sites_of_lockmeter_whose_lines_mail_wrapped_keep_their_lock(tmp_path: Path) -> None:
+    text = (
+        "SPINLOCKS         HOLD            WAIT\n"
+        "  UTIL  CON    MEAN(  MAX )   MEAN(  MAX )(% CPU)     TOTAL NOWAIT SPIN RJECT  NAME\n\n"
+        "  6.6%  9.1%  1.3us( 111us)   14us( 234us)( 1.7%)   3773504 90.9%  9.1%\n0%  io_request_lock\n"
+        "  5.4%  3.4%  2.1us(  77us)  9.8us( 234us)(0.21%)   1846091 96.6%  3.4%\n"
+        "0%    __make_request+0x270\n"
+    )
+    (report,) = whole(tmp_path, text)
+    found = [(row["lock"], row["call_site"], row["acquisitions"]) for row in report.rows["locks"]]
+    assert found == [
+        ("io_request_lock", "", 3_773_504),
+        ("io_request_lock", "__make_request+0x270", 1_846_091),
+    ]
