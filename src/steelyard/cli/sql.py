@@ -28,7 +28,7 @@ _NO_JSON = (float("inf"), -float("inf"))
 @click.argument("query", required=False)
 @as_json("Rows as JSON objects.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, 1e6), default=300.0, show_default=True, help="Most time of QUERY."
+    "--seconds", type=click.FloatRange(0, 1e6), default=300.0, show_default=True, help="Time limit of QUERY."
 )
 @click.option(
     "--megabytes", type=click.IntRange(16, 10**7), default=2000, show_default=True, help="Memory for QUERY."

@@ -34,11 +34,11 @@ def _total(now: Now, found: Found) -> None:
 
 def _close(now: Now) -> None:
     """Without the first reading, which is of the whole life of each thread, if others follow."""
-    report, several = now.report, now.numbers["at"] > 0
+    report, more = now.report, now.numbers["at"] > 0
     report.notice("interval-unknown", "prstat prints no times: its readings are numbered")
     first = "the first reading of prstat counts since a thread began: left out"
-    report.notice("since-boot", first if several else "the one reading of prstat counts since a thread began")
-    if several:
+    report.notice("since-boot", first if more else "the only reading of prstat counts since a thread began")
+    if more:
         report.samples = report.samples.within(1, now.numbers["at"])
         report.samples.later(-1)
 
