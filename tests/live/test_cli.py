@@ -151,7 +151,7 @@ def test_schemas_are_published(made: Lab, what: str) -> None:
         (["run", "demo", "--measure", "nan"], "error: --measure: "),
         (["run", "monitor.toml"], 'did you mean "processes"'),
         (["report", "nowhere"], "not a bundle"),
-        (["report", "-o", "x"], "writes elsewhere with --html FILE, --images FOLDER; what it prints, with >"),
+        (["report", "-o", "x"], "writes elsewhere with --html FILE, --images FOLDER; its output, with >"),
         (
             ["run", "-o", "x", "demo"],
             "writes elsewhere with --bundle FOLDER, --fleet FILE; its output, with > FILE",

@@ -81,7 +81,7 @@ def test_an_expression_has_the_precedence_of_pgbench(text: str, tree: Any) -> No
         ("1 $ 2", '"$ 2" is not expected here'),
         ("sine(1)", "the function sine() is not supported"),
         ("random(1)", "the function random() has 1 arguments, not 2"),
-        ("9223372036854775808", "is out of range of whole numbers"),
+        ("9223372036854775808", "is beyond whole numbers"),
         ("debug(1)", "the function debug() is not supported"),
         ("case end", '"end" is not expected here'),
         ("(" * 100 + "1" + ")" * 100, "is nested too deeply"),

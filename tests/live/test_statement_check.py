@@ -53,7 +53,7 @@ def test_all_statements_that_cannot_run_are_named_at_once(lab: Lab) -> None:
     refused = lab.run("run", own_study(lab.folder, "sqlite", broken))
     assert refused.returncode == 2
     assert f"own.toml:{LINE}: workload.statements.tried.sql" in refused.stderr
-    assert "workload.statements.other.sql: option P: the statement" in refused.stderr
+    assert "workload.statements.other.sql: option P: statement" in refused.stderr
 
 
 def test_an_option_whose_session_breaks_a_statement_is_found_before_the_first_run(lab: Lab) -> None:

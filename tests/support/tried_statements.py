@@ -49,7 +49,7 @@ def refuses_the_statement(lab: Lab, subject: str, sql: str, words: str) -> None:
     study = own_study(lab.folder, subject, f'sql = "{sql}"')
     refused = lab.run("run", study, "--bundle", lab.bundle)
     assert refused.returncode == 2, refused.stderr
-    assert f"{study}:{LINE}: workload.statements.tried.sql: option P: the statement" in refused.stderr
+    assert f"{study}:{LINE}: workload.statements.tried.sql: option P: statement" in refused.stderr
     assert words in refused.stderr
     assert not lab.bundle.exists() and not lab.ours() and not lab.traces()
     assert not refused.stdout

@@ -20,7 +20,7 @@ _SECONDS = {"cpu-bound": 3.5, "io-bound": 61.0, "starved": 10.0}
 @click.command()
 @click.argument("table", required=False)
 @click.argument("other", required=False)
-@click.option("--trace", is_flag=True, help="Trace one thread: its priority, quantum, and why they change.")
+@click.option("--trace", is_flag=True, help="Trace one thread: priority and quantum, and why they change.")
 @click.option("--from", "start", type=click.IntRange(0, 60), help="Initial level.  [default: 29]")
 @click.option(
     "--behaviour", type=click.Choice(list(_SECONDS)), help="Behaviour of the thread.  [default: cpu-bound]"

@@ -39,7 +39,7 @@ _DIAGNOSTIC_S = 2.0
     help="Compare the settings of files (postgresql.conf, my.cnf), in place of the study's factors; of one"
     " file with the server as it is.",
 )
-@click.option("--bundle", metavar="FOLDER", type=PATH, help="Folder. Default: NAME-DATE.bundle here.")
+@click.option("--bundle", metavar="FOLDER", type=PATH, help="Where to write. Default: NAME-DATE.bundle here.")
 @click.option(
     "--blocks", type=click.IntRange(1), help="Number of blocks (runs per option), instead of the plan's."
 )

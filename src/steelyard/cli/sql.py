@@ -28,10 +28,10 @@ _NO_JSON = (float("inf"), -float("inf"))
 @click.argument("query", required=False)
 @as_json("Rows as JSON objects.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, 1e6), default=300.0, show_default=True, help="Time limit of QUERY."
+    "--seconds", type=click.FloatRange(0, 1e6), default=300.0, show_default=True, help="Time limit."
 )
 @click.option(
-    "--megabytes", type=click.IntRange(16, 10**7), default=2000, show_default=True, help="Memory for QUERY."
+    "--megabytes", type=click.IntRange(16, 10**7), default=2000, show_default=True, help="Memory limit."
 )
 def command(bundle: Path, query: str | None, as_json: bool, seconds: float, megabytes: int) -> None:
     """Query BUNDLE with SQL (DuckDB's dialect). Without QUERY: its tables and columns.

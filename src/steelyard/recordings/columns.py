@@ -19,6 +19,8 @@ from steelyard.recordings.source import BANNER, Source
 _KNOWN = re.compile(
     r"(?:--time--)?\s*(?:-*procs|kthr)\b|(?!Device)[^\W\d]+\.? ?:\s|Summary|\s*$|.*LINUX RESTART"
 )
+# what is 0 where nothing was done
+_RATE = re.compile(r".*_per_s|(?!mem_).*_percent|tps|[kmg]?b_\w+|(?:aqu|avgqu)_sz|iodelay")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
 
@@ -41,6 +43,8 @@ class _Row(NamedTuple):
 
 
 _Time = tuple[float | None, tzinfo | None]
+# by heading: the last two times
+_Spans = dict[Heading | None, tuple[float | None, float | None]]
 # number, text, heading, whether it is the heading itself, time of the line, and cells: none of a time alone
 _Line = tuple[int, str, Heading | None, bool, _Time, list[str]]
 
@@ -70,8 +74,11 @@ class Columns:
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s = None, 0, 0.0
         busy = Samples()
-        weighed = _weighed(self._after_boot(rows, report) if since_boot else rows)
-        for row, of_s in _filled(weighed) if self.idle else weighed:
+        # by heading: the seconds of each reading; by heading and thing: those in which it was listed
+        readings: dict[Heading | None, dict[int, float]] = {}
+        listed: dict[tuple[Heading | None, str], float] = {}
+        for row, of_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
+            readings.setdefault(row.heading, {})[row.number] = of_s
             if origin_s is None:
                 # it stands for the time before it
                 at_s, origin = row.at_s or 0.0, row.number
@@ -87,10 +94,16 @@ class Columns:
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
                 report.samples.add_row(at_s, thing, values, of_s)
+                listed[row.heading, thing] = listed.get((row.heading, thing), 0.0) + of_s
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
                     if idle and row.foots and re.fullmatch(things, thing):
                         busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
+        for (heading, thing), listed_s in listed.items() if self.idle else ():
+            # what it did not list was idle
+            rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
+            if (idle_s := sum(readings[heading].values()) - listed_s) > 0:
+                report.samples.add_row(last_s, thing, rates, idle_s)
         report.seconds = last_s or None
         for (figure, unit), mean in busy.means().items():
             report.figure(figure, mean, unit)
@@ -116,8 +129,7 @@ class Columns:
         stamp, timed, number, again, rows, unequal = (None, None), None, 0, -1, 0, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
-        # by heading: the last two times
-        first_s, spans = None, dict[Heading | None, tuple[float | None, float | None]]()
+        first_s, spans = None, _Spans()
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
@@ -129,7 +141,9 @@ class Columns:
             named = bool(heading and heading.named)
             began_again = begins and since_boot and not named and 0 < rows < self.page
             if stamped or began_again or (heading, entity) in seen:
-                number += any(thing for _, thing in seen)
+                if self.idle:
+                    yield from _silent(seen, spans, number, first_s, stamp[1])
+                number += any(thing for _, thing in seen) or bool(self.idle and seen)
                 seen, stamp = set[tuple[Heading | None, str]](), own if stamped else (None, None)
             at_s, zone = stamp if own[0] is None else own
             if begins:
@@ -160,6 +174,8 @@ class Columns:
             if since_boot and self.page and not number:
                 boot |= things
             yield _Row(heading, number, first_s, before_s, at_s, zone, things, foots)
+        if self.idle:
+            yield from _silent(seen, spans, number, first_s, stamp[1])
         if unequal:
             text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
             report.notice("does-not-foot", text)
@@ -212,34 +228,13 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
     yield from ((one, 1.0) for one in early)
 
 
-def _filled(rows: Iterable[tuple[_Row, float]]) -> Iterator[tuple[_Row, float]]:
-    """Rows, and one of 0 for each time in which a thing was not listed."""
-    # by heading: a row of its reading, one of the reading before, and the seconds before and in it
-    spans: dict[Heading | None, tuple[_Row, _Row, float, float]] = {}
-    # a row of each thing, and the seconds up to its end
-    ends: dict[tuple[Heading | None, str], tuple[_Row, float]] = {}
-    for row, of_s in rows:
-        now, before, at_s, now_s = spans.get(row.heading, (row, row, 0.0, 0.0))
-        if not now_s or (now.number, now.at_s) != (row.number, row.at_s):
-            now, before, at_s = row, now, at_s + now_s
-            spans[row.heading] = now, before, at_s, of_s
-        thing = row.heading, " ".join(row.things)
-        if (gap_s := at_s - ends.get(thing, (row, 0.0))[1]) > 0:
-            yield _idle(row, before), gap_s
-        ends[thing] = row, at_s + of_s
-        yield row, of_s
-    for row, end_s in ends.values():
-        now, _, at_s, of_s = spans[row.heading]
-        if (gap_s := at_s + of_s - end_s) > 0:
-            yield _idle(row, now), gap_s
-
-
-def _idle(row: _Row, at: _Row) -> _Row:
-    """A thing's rates of 0 at the time of another row; sizes and means of nothing are unknown."""
-    rates = ("_per_s", "_percent")
-    return at._replace(
-        things={
-            thing: {name: 0.0 for name in values if name.endswith(rates) and name != "mem_percent"}
-            for thing, values in row.things.items()
-        }
-    )
+def _silent(
+    seen: Iterable[tuple[Heading | None, str]],
+    spans: _Spans,
+    number: int,
+    first_s: float | None,
+    zone: tzinfo | None,
+) -> Iterator[_Row]:
+    """A row without things for each heading of a reading that lists none."""
+    for heading in {one for one, _ in seen} - {one for one, thing in seen if thing}:
+        yield _Row(heading, number, first_s, *spans.get(heading, (None, None)), zone, {}, True)

@@ -79,10 +79,13 @@ def _readable(source: Source) -> Generator[Path]:
         yield Path(copy.name)
 
 
-def asked(source: Source, columns: Mapping[str, str], query: str) -> list[tuple[Any, ...]]:
-    """The rows that a query selects from `raw`: columns with blanks between. Raises InputError."""
+def asked(
+    source: Source, columns: Mapping[str, str], query: str, delimiter: str = " "
+) -> list[tuple[Any, ...]]:
+    """The rows that a query selects from `raw`, which is the file. Raises InputError."""
     with _readable(source) as path, source.deadline.query(source.path) as connection:
-        return connection.execute(f"with raw as (from {_lines_of(path, columns, ' ')}) {query}").fetchall()
+        connection.execute(f"create temp view raw as from {_lines_of(path, columns, delimiter)}")
+        return connection.execute(query).fetchall()
 
 
 def _seconds(source: Source, report: Report, connection: duckdb.DuckDBPyConnection) -> None:

@@ -48,9 +48,10 @@ def heading_of(
 ) -> Heading:
     """Columns as sysstat names them, shares with `%`. names: those that name what a row is of."""
     # Solaris cuts names of disks to two characters, and prints `--` for none
-    unique = (c + f"_{n + 1}" * (n > 0) for i, c in enumerate(columns) if [n := columns[:i].count(c)])
-    places = list(enumerate(unique))
-    texts = {*names, *_IDS, "USER", "CPU", "Command", "--", "--_2", "--_3", "--_4"}
+    before = [columns[:i].count(column) for i, column in enumerate(columns)]
+    unique = [f"{column}_{n + 1}" if n else column for column, n in zip(columns, before, strict=True)]
+    places = [(i, column) for i, column in enumerate(unique) if not column.startswith("--")]
+    texts = {*names, *_IDS, "USER", "CPU", "Command"}
     shares = tuple(i for i, column in places if column[:1] == "%")
     return Heading(
         len(columns),

@@ -50,8 +50,8 @@ def _best(point: Sequence[Report]) -> Report:
         best.samples.extend(first.samples)
     for other in others:
         if best.work and other.work:
-            counts = best.work.transactions, other.work.transactions
-            said = f"{counts[1]:,} done in {other.format}, and {counts[0]:,} in {first.format}"
+            counts = best.work.tried, other.work.tried
+            said = f"{counts[1]:,} done or failed in {other.format}, and {counts[0]:,} in {first.format}"
             best.foot(said, *counts, _SLACK)
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]

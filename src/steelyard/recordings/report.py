@@ -60,6 +60,11 @@ class Work:
     driver: bool = True
     foots: bool = True
 
+    @property
+    def tried(self) -> int:
+        """Done or failed."""
+        return self.transactions + self.errors
+
 
 @dataclass
 class Report:

@@ -193,7 +193,7 @@ class _Parser:
         if not token.isdecimal():
             return float(token)
         if len(token) > 19 or int(token) > _INTEGER_MAX:
-            raise self._place.error(f"{token} is out of range of whole numbers", "write it as a double: 1e20")
+            raise self._place.error(f"{token} is beyond whole numbers", "write it as a double: 1e20")
         return int(token)
 
     def _case(self) -> Tree:

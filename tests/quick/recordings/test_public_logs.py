@@ -128,6 +128,20 @@ def test_transactions_of_jmeter_whose_parts_are_not_listed_count(tmp_path: Path)
     assert work(report)[:2] == (5, 0) and "sum" not in codes(report)
 
 
+def test_a_transaction_of_jmeter_without_its_timers_ends_before_its_parts(tmp_path: Path) -> None:
+    rows = jtl(1000, 200, "/a") + jtl(2200, 300, "/b") + jtl(0, 500, "Order", message=_SUM)
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[:2] == (2, 0)
+
+
+def test_requests_of_two_hosts_with_threads_of_one_name_all_count(tmp_path: Path) -> None:
+    rows = "".join(
+        jtl(at, took, label) for at, took, label in ((0, 300, "/a"), (100, 50, "/b"), (200, 90, "/c"))
+    )
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[:2] == (3, 0)
+
+
 def test_samples_of_no_length_lie_within_no_other(tmp_path: Path) -> None:
     rows = jtl(0, 0, "/a") + jtl(0, 10, "/b") + jtl(10, 0, "/c") + jtl(10, 5, "/d")
     (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
@@ -315,6 +329,8 @@ def test_locks_and_threads_of_one_name_are_not_one(
         ("ffffffffff600000 gettimeofday ([vsyscall])", False),
         ("7f1234567890 __libc_write+0x20 (/usr/lib64/libpthread-2.28.so)", False),
         ("7ffd1234 clock ([vdso])", False),
+        ("ffffffffffffffff [unknown] ([unknown])", False),
+        ("8185ab30 spin (/vmlinux-5.10.0+)", True),
     ],
 )
 def test_frames_of_the_kernel_are_known_wherever_its_symbols_are(
@@ -349,3 +365,32 @@ def test_call_sites_of_lockmeter_whose_lines_mail_wrapped_keep_their_lock(tmp_pa
         ("io_request_lock", "", 3_773_504),
         ("io_request_lock", "__make_request+0x270", 1_846_091),
     ]
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_readings_of_iostat_that_list_nothing_count(tmp_path: Path, stamped: bool) -> None:
+    """iostat -dz with one device that is active in every other second."""
+    text = _PIDSTAT
+    for second in range(11):
+        text += f"\n07/20/2020 10:00:{second:02} AM\n" * stamped or "\n"
+        text += "Device             tps    kB_read/s    kB_read  aqu-sz  %util\n"
+        text += "sdb             100.00    1000.00       1000    2.00  90.00\n" * (second % 2 == 0)
+    (report,) = whole(tmp_path, text)
+    names = ("tps", "kb_read_per_s", "kb_read", "aqu_sz", "util_percent")
+    of = {name: report.samples.means()["device sdb", name] for name in names}
+    assert of == pytest.approx(dict(zip(names, (50, 500, 500, 1, 45), strict=True)))
+
+
+def test_a_total_of_readprofile_that_stands_among_its_functions_is_no_second_capture(tmp_path: Path) -> None:
+    """As `sort -nr +2` prints it, by the load of each function."""
+    text = "  6000 default_idle   89.5\n   960 schedule   4.0\n 10000 total   2.6\n  1000 smp_call_function   1.0\n"
+    (report,) = whole(tmp_path, text)
+    found = {row["stack"]: row["samples"] for row in report.rows["profile"]}
+    assert sum(found.values()) == 10_000 and found["functions not listed_[k]"] == 2040
+    assert "counter-reset" not in codes(report)
+
+
+def test_a_reading_of_prstat_that_was_cut_off_leaves_the_one_before(tmp_path: Path) -> None:
+    row = "  1001 oracle   40 1.0 0.0 0.0 0.0 0.0  97 0.1 100  10  1K   0 oracle/1\n"
+    (report,) = whole(tmp_path, _PRSTAT + row + _PRSTAT)
+    assert series(report)["1001 oracle/1", "usr_percent"] == [(0, 40)]

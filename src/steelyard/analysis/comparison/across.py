@@ -113,7 +113,7 @@ def no_platforms(judged: Mapping[str, Judgement], unlike: Sequence[str]) -> str:
         unlike = [*unlike, "their baseline"]
     if not unlike or len(first.options) == 1:
         return ""
-    return f"Whether a finding holds on all is not known: they also differ in {'; '.join(unlike[:3])}."
+    return f"Whether a finding holds on them all is unknown: they also differ in {'; '.join(unlike[:3])}."
 
 
 def holds(judged: Mapping[str, Judgement]) -> Iterator[str]:

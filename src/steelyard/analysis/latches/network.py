@@ -160,7 +160,7 @@ def hand_over_notices(evidence: Evidence) -> list[Notice]:
     cpus = " and ".join(str(cpu) for cpu in evidence.calibration.get("cpus", ()))
     between = f" between CPUs {cpus}" if cpus else ""
     text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
-    query = f"select option, count(*), quantile_cont(ns, [0.1, 0.5, 0.9]) from ({_HAND_OVERS}) group by 1"
+    query = f"select option, count(*), quantile_cont(ns, [0.1, 0.5, 0.9]) from ({_HAND_OVERS}) group by all"
     return [
         Notice(
             "latch-hand-over-varies",

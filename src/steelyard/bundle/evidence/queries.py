@@ -18,10 +18,10 @@ import numpy as np
 
 from steelyard.bundle.evidence.histograms import file_in
 
-# samples are many: their times are collected once for the queries that need them. series: tells which ones a
-# reading has
+# samples are many: their times are collected once for the queries that need them. series: the same number for
+# readings of the same series
 _READINGS = """
-    select run, monitor, t_ns, sum(hash(entity, metric)::UHUGEINT) filter (value is not null) as series
+    select run, monitor, t_ns, sum(if(value is null, 0, hash(entity, metric))::UHUGEINT) as series
     from samples group by run, monitor, t_ns
 """
 
@@ -47,8 +47,8 @@ _SECONDS = """
 """
 
 # A counter's value at the edges of a phase lies on the line between the readings around it. All counters of a
-# monitor have the same ones, unless some appear or vanish. Monitors list only what exists: a counter that
-# the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
+# monitor stand in the same readings, unless some appear or vanish. Monitors list only what exists: a counter
+# that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
 _RATES = """
     with around as (
         select run, point, monitor, start_ns, end_ns,

@@ -90,7 +90,7 @@ def _records(path: Path) -> Iterator[tuple[int, tuple[str | None, str, str, str]
             elif _START.fullmatch(line):
                 if record:
                     yield begin, (*record, _text(argument))
-                record: tuple[str | None, str, str] | None = None
+                record = None
                 skip = _HEADER_LINES
             elif found := _LINE.fullmatch(line):
                 if record:

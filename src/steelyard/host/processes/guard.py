@@ -133,7 +133,7 @@ class Guard:
             self._process = self._begin()
 
     @staticmethod
-    def _write(process: subprocess.Popen[bytes], line: _Change) -> None:
+    def _write(process: subprocess.Popen[bytes], line: Mapping[str, Any]) -> None:
         # in one call: an interrupt between two would leave half a line
         assert process.stdin is not None
         os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())

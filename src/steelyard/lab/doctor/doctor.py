@@ -169,7 +169,9 @@ def _mitigations(found: Facts) -> Finding:
     text = f"active: {active}" if active else "none active"
     if exposed := found.get("vulnerable"):
         text += f"; vulnerable: {exposed}"
-    return Finding("mitigations", "ok", text, "compare machines where these agree (boot option mitigations=)")
+    return Finding(
+        "mitigations", "ok", text, "compare only machines that agree in it (boot option mitigations=)"
+    )
 
 
 def _huge_pages(memory: Facts) -> Finding:

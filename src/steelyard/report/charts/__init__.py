@@ -4,8 +4,6 @@ A chart is a function, `chart(presented) -> Figure | None` (None: there is no ev
 in CHARTS. Its numbers come from a Table, of which the shapes draw columns.
 """
 
-from collections.abc import Iterator
-
 from steelyard.report.charts import gauges
 from steelyard.report.charts.causes import costs, effects
 from steelyard.report.charts.comparisons import queries, query_times, ratios
@@ -54,9 +52,9 @@ CHARTS = (
 )
 
 
-def figures(presented: Presented) -> Iterator[Figure]:
+def figures(presented: Presented) -> list[Figure]:
     """All figures for which there is evidence; the picture of the answer comes first."""
-    of_factors = len(presented.ranking) > _FACTORS_FIRST
-    for chart in sorted(CHARTS, key=lambda chart: of_factors and chart is not effects):
-        if figure := chart(presented):
-            yield figure
+    found = [figure for chart in CHARTS if (figure := chart(presented))]
+    if len(presented.ranking) > _FACTORS_FIRST:
+        found.sort(key=lambda figure: figure.name != "effects")
+    return found

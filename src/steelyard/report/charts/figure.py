@@ -3,7 +3,7 @@
 The palette is Okabe and Ito's (2008).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -139,7 +139,7 @@ def config(dark: bool = False) -> Spec:
     }
 
 
-def uniquely_named(figures: Iterable[Figure]) -> Iterator[Figure]:
+def uniquely_named(figures: Sequence[Figure]) -> list[Figure]:
     """The same figures, each panel under a name that no other has."""
     seen: set[str] = set()
 
@@ -150,7 +150,7 @@ def uniquely_named(figures: Iterable[Figure]) -> Iterator[Figure]:
         seen.add(name)
         return replace(panel, name=name)
 
-    return (replace(figure, panels=tuple(map(renamed, figure.panels))) for figure in figures)
+    return [replace(figure, panels=tuple(map(renamed, figure.panels))) for figure in figures]
 
 
 def svg(panel: Panel, title: bool = True) -> str:

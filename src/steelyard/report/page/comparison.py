@@ -18,7 +18,6 @@ from steelyard.report.charts.quantiles import latency
 from steelyard.report.charts.scaling import scaling
 from steelyard.report.charts.shapes import lines
 from steelyard.report.charts.timeline import since_start
-from steelyard.report.page.embedded import stills
 from steelyard.report.page.html import page
 from steelyard.report.presented import Presented
 from steelyard.report.presented.words import WORDS, heading
@@ -47,13 +46,11 @@ def render(
     figures = [replace(figure, notes=()) for chart in _CHARTS if (figure := chart(presented))]
     figures += [against(one, presented) for one in found]
     answers = [*platforms, *(text for one in found for text in one.answer), *[refusal] * bool(refusal)]
-    drawn, images = stills(uniquely_named(figures))
     return page(
         "comparison.html.j2",
         f"{fmt.listed([one.there for one in found])} against {found[0].here}",
         presented,
-        drawn,
-        images=images,
+        drawn := uniquely_named(figures),
         question=presented.judgement.question,
         when=together.about.when,
         figures=drawn,

@@ -6,8 +6,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -27,17 +26,13 @@ def key_of(palette: Palette) -> list[tuple[str, str, str]]:
     return [(name, str(i), " ".join(map(str, DASHES[i]))) for i, name in enumerate(palette.domain)]
 
 
-def stills(figures: Iterable[Figure]) -> tuple[list[Figure], dict[str, str]]:
-    """The figures, and each panel as a data address, by its name: drawn while the next figure is made."""
-    drawn: list[Figure] = []
-    begun: dict[str, Future[str]] = {}
-    with ThreadPoolExecutor(1) as beside:
-        for figure in figures:
-            drawn.append(figure)
-            begun |= {panel.name: beside.submit(svg, panel, title=False) for panel in figure.panels}
+def stills(figures: Sequence[Figure]) -> dict[str, str]:
+    """Each panel as a data address, by its name."""
     prefix = "data:image/svg+xml;base64,"
-    return drawn, {
-        name: prefix + base64.b64encode(picture.result().encode()).decode() for name, picture in begun.items()
+    return {
+        panel.name: prefix + base64.b64encode(svg(panel, title=False).encode()).decode()
+        for figure in figures
+        for panel in figure.panels
     }
 
 

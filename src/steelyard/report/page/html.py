@@ -45,7 +45,7 @@ _CHIPS = {
 def render(presented: Presented) -> str:
     """The page as text: self-contained, everything that came from outside escaped."""
     judgement, about = presented.judgement, presented.about
-    drawn, images = stills(uniquely_named(figures(presented)))
+    drawn = uniquely_named(figures(presented))
     first = list(takewhile(lambda figure: figure.name in _ANSWERS, drawn))
     options, instances = full_table(presented), of_programs(presented) or of_files(presented)
     by_statement, tables = page_table(presented), _of_recording(presented)
@@ -63,7 +63,6 @@ def render(presented: Presented) -> str:
         f"{about.name}: {judgement.question}",
         presented,
         drawn,
-        images=images,
         about=about,
         judgement=judgement,
         verdict=judgement.verdict,
@@ -101,6 +100,7 @@ def page(template: str, title: str, presented: Presented, drawn: Sequence[Figure
             palette=presented.palette,
             key=key_of(presented.palette),
             hues=list(zip(hues(), hues(dark=True), strict=True)),
+            images=stills(drawn),
             embedded=specifications(drawn),
             scripts=vega_script(),
             fmt=fmt,

@@ -95,7 +95,7 @@ def test_nine_of_ten_studies_show_a_difference_of_the_size_of_their_resolution()
     [
         (0.02, 6, r"could see differences in throughput of [\d.]+ % and more"),
         (0.5, 5, r"could see differences in throughput of a factor of [\d.]+ and more"),
-        (9.0, 2, "could see is not known: the runs give no interval that says anything"),
+        (9.0, 2, "could see is unknown: the runs give no interval that says anything"),
     ],
 )
 def test_every_comparison_says_what_it_could_see_or_why_that_is_not_known(

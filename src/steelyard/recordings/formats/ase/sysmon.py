@@ -168,7 +168,7 @@ def _close(now: Now) -> None:
         report.facts["kernel mode"] = "process" if metric.startswith("engine_busy") else "threaded"
     if n["total"] and (values := engines.get("engine_busy_percent")):
         mean, stated = fmean(values), n["mean"]
-        said = f"a mean of {stated:g} %, a total of {n['total']:g} % for {len(values)} engines of {mean:g} %"
+        said = f"a mean of {stated:g} % and a total of {n['total']:g} for {len(values)} engines of {mean:g} %"
         report.foot(said, stated + n["total"], mean * (1 + len(values)), _SLACK)
     if report.seconds is None:
         report.notice("interval-unknown", "the report gives no Sample Interval: no rates")

@@ -1,40 +1,50 @@
 """JMeter: JTL as CSV. A row per sample; its columns are configurable, and are read by name."""
 
-from steelyard.recordings.events import reduced
+from steelyard.recordings.events import asked, reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
 _NEEDED = ("timeStamp", "elapsed")
-# A thread takes one sample at a time. What lies within another row is a part of that transaction, whose row
-# is a sum; but `X-0`, `X-1` are redirects and files that the request X has counted. Times differ by a few ms
-_EVENTS = """
+_ROWS = """
     with timed as (
-        select *, "timeStamp" as first_ms, "timeStamp" + elapsed as last_ms, {thread} as thread,
-            coalesce({transaction}, false) as summed, {label} as name,
-            regexp_replace(name, '-[0-9]+$', '') as request
+        select "timeStamp" as first_ms, "timeStamp" + elapsed as last_ms, elapsed, {thread} as thread,
+            {name} as name, regexp_replace(name, '-[0-9]+$', '') as request, {samples} as samples,
+            {users} as users, coalesce({whole}, false) as whole, {good} as good
         from raw
-    ), nested as (
-        select *, lead(first_ms) over w < last_ms and lead(last_ms) over w > first_ms as meets,
-            meets and lead(name) over w <> name and lead(request) over w = name as has_files,
-            meets and lead(last_ms) over w <= last_ms + 2 * summed::int
-                or summed and lag(last_ms) over w > first_ms + 2 as holds
-        from timed window w as (partition by thread order by first_ms, last_ms desc, summed desc)
-    ), parted as (
-        select *, last_value(if(has_files, {{'name': name, 'last_ms': last_ms}}, null) ignore nulls)
-            over (partition by thread order by first_ms, last_ms desc, summed desc
-                rows between unbounded preceding and 1 preceding) as whole
-        from nested
     )
-    select last_ms * 1000 as end_us, elapsed * 1000 as us, hash(thread) as client, {users} as users,
-        case when "timeStamp" is null or elapsed is null or elapsed < 0 or "timeStamp" < 0
-            or not ({whole}) then null
-            when if(thread is null, summed, coalesce(holds and not has_files, false)
-                or coalesce(request <> name and request = whole.name and first_ms < whole.last_ms, false))
-                then 'sum'
-            when {good} then 'done' else 'failed' end as state
-    from parted
 """
+# whether labels end as those of redirects do, and whether the parts of transactions have rows of their own
+_KINDS = """
+    select coalesce(bool_or(name <> request), false),
+        coalesce(sum(samples), 0) <= 2 * count(*) filter (samples is null)
+    from timed
+"""
+_EVENTS = """
+    select last_ms * 1000 as end_us, elapsed * 1000 as us, hash(thread) as client, users,
+        case when first_ms is null or elapsed is null or least(elapsed, first_ms) < 0 or not whole then null
+            when within then 'sum' when good then 'done' else 'failed' end as state
+    from {rows}
+"""
+# A thread takes one sample at a time: rows `X-0`, `X-1` that begin within a request X are redirects and files
+# that it has counted, and without messages a row that holds another one is the sum of a transaction
+_NESTED = """(
+    select *, holds or coalesce(
+        request <> name and request = outer_.name and first_ms < outer_.last_ms, false) as within
+    from (
+        select *, last_value(if(counted, {{'name': name, 'last_ms': last_ms}}, null) ignore nulls)
+            over (partition by thread order by first_ms, last_ms desc
+                rows between unbounded preceding and 1 preceding) as outer_
+        from (
+            select *, lead(first_ms) over w < last_ms and lead(last_ms) over w > first_ms as meets,
+                coalesce(meets and lead(name) over w <> name and lead(request) over w = name, false)
+                    as counted,
+                {sums} or {by_place} and not counted
+                    and coalesce(meets and lead(last_ms) over w <= last_ms, false) as holds
+            from timed window w as (partition by thread order by first_ms, last_ms desc)
+        )
+    )
+)"""
 
 sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")))
 
@@ -47,10 +57,11 @@ def read(source: Source) -> list[Report]:
     def of(name: str, sql: str, otherwise: str = "null") -> str:
         return sql if name in names else otherwise
 
-    events = _EVENTS.format(
+    message = "regexp_extract(\"responseMessage\", '^Number of samples in transaction : ([0-9]+)', 1)"
+    rows = _ROWS.format(
         thread=of("threadName", '"threadName"'),
-        label=of("label", "label", "''"),
-        transaction=of("responseMessage", "\"responseMessage\" like 'Number of samples in transaction%'"),
+        name=of("label", "label", "''"),
+        samples=of("responseMessage", f"try_cast({message} as int)"),
         # of several hosts, which stand before the names of their threads, each counts its own
         users=of(
             "allThreads", "if(thread similar to '\\S+-.+ \\d+-\\d+', null, try_cast(\"allThreads\" as int))"
@@ -61,4 +72,10 @@ def read(source: Source) -> list[Report]:
         + of("SampleCount", " and \"SampleCount\" = '1'", ""),
         good=of("success", "lower(success) = 'true'", "true"),
     )
-    return reduced(source, columns, events, users="users")
+    ((suffixes, parts_are_listed),) = asked(source, columns, rows + _KINDS, ",")
+    by_place = "responseMessage" not in names
+    sums = "samples is not null" if parts_are_listed else "false"
+    nested = f"(select *, {sums} as within from timed)"
+    if "threadName" in names and (suffixes or by_place):
+        nested = _NESTED.format(sums=sums, by_place=by_place)
+    return reduced(source, columns, rows + _EVENTS.format(rows=nested), users="users")

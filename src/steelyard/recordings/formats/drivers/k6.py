@@ -32,8 +32,8 @@ def _point(now: Now, found: Found) -> None:
         now.report.sample(at, "k6", found["metric"], value)
         return
     n["end"] = max(at, n["end"])
-    status = int(found["status"] or 200)
-    if (found["good"] or str(200 <= status < 400).lower()) == "false":
+    answered = 200 <= int(found["status"] or 200) < 400
+    if found["good"] == "false" or not (found["good"] or answered):
         now.counts["failed", math.floor(at)] += 1
     else:
         now.counts["done", math.floor(at)] += 1

@@ -123,8 +123,10 @@ def _close(now: Now) -> None:
     if step := n["step"]:
         span_s = n["last"] + step - n["start"]
         # pgbench writes a line for each interval, also for one without a transaction
-        report.seconds = min(span_s, step * len(each))
-        if report.seconds < span_s:
+        report.seconds = step * len({(second - n["start"]) // step for second, *_ in each})
+        if span_s - report.seconds < step:
+            report.seconds = span_s
+        else:
             text = f"intervals are missing: the file has {report.seconds:g} of {span_s:g} s"
             report.notice("intervals-missing", text)
         failed = sum(count for *_, count in each)

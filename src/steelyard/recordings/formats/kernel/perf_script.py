@@ -6,9 +6,11 @@ from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rul
 
 _EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
-_KERNEL = re.compile(r"^\[[\w.]*kernel|/vmlinux[\w.-]*$|\.ko(?:\.\w+)?$")
-# a module may stand as `[xfs]`; addresses from the upper half are the kernel's
-_KERNEL_ADDRESS = re.compile("ffff[0-9a-f]{12}")
+# by address and file: a module may stand as `[xfs]`; addresses from the upper half are the kernel's
+_KERNEL = re.compile(
+    r"ffff[0-9a-f]{12} (?!\[vsyscall|\[unknown).*"
+    r"|.* (?:\[[\w.]*kernel.*|(?:.*/)?vmlinux[^/]*|.*\.ko(?:\.\w+)?)"
+)
 _STACKS_MAX = 200_000
 # an idle machine is sampled more often
 _PAUSE_S = 10.0
@@ -35,7 +37,7 @@ def _event(now: Now, found: Found) -> None:
 
 
 def _frame(now: Now, found: Found) -> None:
-    kernel = _KERNEL.search(found[3]) or (_KERNEL_ADDRESS.fullmatch(found[1]) and found[3] != "[vsyscall]")
+    kernel = _KERNEL.fullmatch(f"{found[1]} {found[3]}")
     frame = found[2].replace(";", ":") + ("_[k]" if kernel else "")
     # outermost function first
     now.words["stack"] = f";{frame}" + now.words["stack"]

@@ -1,6 +1,7 @@
 """readprofile and kernprof (Linux). Ticks of the kernel's functions."""
 
 import re
+from collections import Counter
 
 from steelyard.recordings.lines import Found, Lines, Now, rule
 
@@ -23,11 +24,15 @@ def _count(now: Now, found: Found) -> None:
     n["capture"] += total and n["leads"]
     now.counts[found["name"], n["capture"]] += int(found["count"])
     n["capture"] += total and not n["leads"]
+    n["totals"] += total
 
 
 def _close(now: Now) -> None:
     """Ticks between the first and the last capture where there are several."""
-    counts, report = now.counts, now.report
+    counts, report, n = now.counts, now.report, now.numbers
+    # where it is sorted otherwise, the only total stands among its functions
+    if n["totals"] == 1:
+        counts = Counter({(name, 0.0): count for (name, _), count in counts.items()})
     captures = sorted({at for _, at in counts})
     for at in captures:
         # functions without ticks are not printed

@@ -3,6 +3,8 @@
 Counts from 1,000 are abbreviated, those from 100,000 as tenths of a million: `.1M`.
 """
 
+import math
+
 from steelyard.recordings.cells import abbreviated, exact
 from steelyard.recordings.lines import Found, Lines, Now, has, rule
 
@@ -34,13 +36,13 @@ def _total(now: Now, found: Found) -> None:
 
 def _close(now: Now) -> None:
     """Without the first reading, which is of the whole life of each thread, if others follow."""
-    report, more = now.report, now.numbers["at"] > 0
+    report, later = now.report, now.report.samples.within(1, math.inf)
     report.notice("interval-unknown", "prstat prints no times: its readings are numbered")
     first = "the first reading of prstat counts since a thread began: left out"
-    report.notice("since-boot", first if more else "the only reading of prstat counts since a thread began")
-    if more:
-        report.samples = report.samples.within(1, now.numbers["at"])
-        report.samples.later(-1)
+    report.notice("since-boot", first if later else "the only reading of prstat counts since a thread began")
+    if later:
+        later.later(-1)
+        report.samples = later
 
 
 sniff = has(f"^{_HEADING}")
