@@ -29,7 +29,7 @@ _MOST_PLACES = 9
 _UNITS = ("%", *_TIME_NS, "min", "h", *_BYTE_UNITS, "kHz", "MHz", "GHz", "times", "tps", "txn/s")
 _BEFORE_UNIT = re.compile(rf"(?<=[\d∞]) (?=(?:{'|'.join(map(re.escape, _UNITS))})(?!\w))")
 # whatever the language of the machine
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
 
 def time_unit_ns(unit: str) -> float | None:
@@ -226,7 +226,7 @@ def moment(iso: str) -> str:
         return iso
     zone = " UTC" if at.tzinfo else ", local time of the recording"
     at = at.astimezone(UTC) if at.tzinfo else at
-    return f"{at.day} {_MONTHS[at.month - 1]} {at:%Y, %H:%M}{zone}"
+    return f"{at.day} {_MONTHS[3 * at.month - 3 : 3 * at.month]} {at:%Y, %H:%M}{zone}"
 
 
 def unbroken(text: str) -> str:

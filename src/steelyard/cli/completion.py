@@ -9,28 +9,29 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+_Items = list[CompletionItem]
 _BUNDLE_FILE = "bundle.json"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
-def _starting(names: list[str], incomplete: str) -> list[CompletionItem]:
+def _starting(names: list[str], incomplete: str) -> _Items:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _files(incomplete: str) -> list[CompletionItem]:
+def _files(incomplete: str) -> _Items:
     """The shell completes names of files itself."""
     return [CompletionItem(incomplete, type="file")]
 
 
-def studies(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def studies(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Built-in studies, then files; without reading one, since a shell waits for the answer."""
     folder = resources.files("steelyard.catalog")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     return _starting([name.removesuffix(".toml") for name in names], incomplete) + _files(incomplete)
 
 
-def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Bundles, and other folders, which may hold some, with a final slash."""
     typed, name = os.path.split(incomplete)
     found: list[str] = []
@@ -46,28 +47,28 @@ def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) 
     return [CompletionItem(path) for path in found]
 
 
-def tables(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def tables(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Tables of a bundle."""
     from steelyard.run_tables.schema import TABLES
 
     return _starting([table.name for table in TABLES], incomplete)
 
 
-def subjects(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def subjects(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Kinds of subjects."""
     from steelyard.subjects import SUBJECTS
 
     return _starting(list(SUBJECTS), incomplete)
 
 
-def recordings(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def recordings(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Published recordings, then files."""
     from steelyard.recordings.published import catalogue
 
     return _starting(list(catalogue()), incomplete) + _files(incomplete)
 
 
-def overlays(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def overlays(context: click.Context, option: click.Parameter, incomplete: str) -> _Items:
     """Published recordings and bundles."""
     from steelyard.recordings.published import catalogue
 

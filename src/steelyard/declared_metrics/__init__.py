@@ -11,17 +11,9 @@ from typing import Any, Literal, get_args
 
 # in the order of tables and sentences; each kind has its own smallest relevant difference
 CostKind = Literal[
-    "server CPU",
-    "mode of server CPU",
-    "CPU",
-    "switches",
-    "run-queue wait",
-    "log",
-    "lock wait",
-    "storage",
-    "buffers",
-    "events",
-]
+    "server CPU", "mode of server CPU", "CPU", "switches", "run-queue wait", "log", "lock wait",
+    "storage", "buffers", "events",
+]  # fmt: skip
 COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
 
 # what a gauge is of, for the charts; '': none of these

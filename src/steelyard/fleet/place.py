@@ -87,9 +87,7 @@ def text(found: Json) -> str:
         for name, own in found["hosts"].items()
     ]
     widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
-    lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in (columns, *rows)
-    ]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in (columns, *rows)]
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 

@@ -17,7 +17,7 @@ from steelyard.recordings.samples import Series
 from steelyard.recordings.schedule import Schedule
 from steelyard.recordings.source import Skipped
 from steelyard.recordings.tables_of_run import Recording, tables_of_runs
-from steelyard.study.key_types import Keys
+from steelyard.study.key_types import Toml
 
 _NO_CLIENTS = {"client": "server", "clients": "servers"}
 # what a recording without counted work is about, the first that all runs have
@@ -69,8 +69,8 @@ def _add_means(runs: Sequence[PlacedRun]) -> None:
             report.figure(name, found.get(series), unit)
 
 
-def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str]) -> Keys:
-    servers: Keys = {}
+def _environment(runs: Sequence[PlacedRun], schedule: Schedule, files: Mapping[str, str]) -> Toml:
+    servers: Toml = {}
     for run in runs:
         facts = {name: text for report in run.reports for name, text in report.facts.items()}
         said = schedule.options[run.option].version if run.option in schedule.options else ""
@@ -119,13 +119,13 @@ def _charted(reports: Sequence[Report]) -> Iterator[tuple[str, Any]]:
             yield name.replace("/", "-"), as_json(metrics)
 
 
-def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]) -> Keys:
+def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]) -> Toml:
     """Keys of a study file of kind `recording`. Raises InputError for a figure in two units."""
     labels = list(dict.fromkeys(run.option for run in runs))
     figures = list(_common_figures(runs).values())[:_FIGURES_MAX]
     known = any(point[0].clients for run in runs for point in run.points)
     words = schedule.workload.model_dump(exclude_none=True)
-    workload: Keys = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
+    workload: Toml = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
     workload["figures"] = {f.name: {"unit": f.unit or "1", "better": f.better} for f in figures}
     if not all(any(report.work and report.work.foots for report in run.reports) for run in runs):
         of_runs = [{f.name for report in run.reports for f in report.figures} for run in runs]
@@ -135,7 +135,7 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
     question = f"Which of {', '.join(labels)[:800]} is best, as recorded?"
     if len(labels) == 1:
         question = f"What does the recording of {labels[0]} show?"
-    study: Keys = {
+    study: Toml = {
         "name": schedule.name,
         "question": schedule.question or question,
         "subject": {"kind": "recording"},
@@ -154,7 +154,7 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
     return study
 
 
-def _factors(labels: Sequence[str], schedule: Schedule) -> Keys:
+def _factors(labels: Sequence[str], schedule: Schedule) -> Toml:
     """One factor per part of the labels. Raises InputError where the schedule names more or fewer."""
     given = schedule.factors or list(schedule.levels)
     parts = [tuple(label.split("_")) for label in labels]
@@ -167,7 +167,7 @@ def _factors(labels: Sequence[str], schedule: Schedule) -> Keys:
         raise InputError(f"{len(given)} names of factors, but the options' codes have {number} parts")
     names = given or (["server"] if number == 1 else [f"part_{i}" for i in range(1, number + 1)])
     levels = {name: dict.fromkeys(codes) for name, codes in zip(names, zip(*parts, strict=True), strict=True)}
-    study: Keys = {
+    study: Toml = {
         "factors": {
             name: {
                 "scope": "server",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
+from steelyard.errors import InputError
 from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, length_s, next_s, time_of
 from steelyard.recordings.headings import Heading, names_in, row_of
 from steelyard.recordings.report import Report
@@ -188,6 +189,8 @@ class Columns:
         clocks: dict[Heading | None, float] = {}
         for line, text in source.lines():
             if banner := BANNER.match(text):
+                if report.facts.get("host", banner[2]) != banner[2]:
+                    raise InputError(f"{source.path}:{line}: of another host, {banner[2]}", "split the file")
                 report.facts |= {"host": banner[2], "CPUs": banner[5]}
                 if day := day_of(banner[3]):
                     day_s = day.toordinal() * DAY_S

@@ -79,12 +79,10 @@ def _readable(source: Source) -> Generator[Path]:
         yield Path(copy.name)
 
 
-def asked(
-    source: Source, columns: Mapping[str, str], query: str, delimiter: str = " "
-) -> list[tuple[Any, ...]]:
+def asked(source: Source, columns: Mapping[str, str], query: str, delim: str = " ") -> list[tuple[Any, ...]]:
     """The rows that a query selects from `raw`, which is the file. Raises InputError."""
     with _readable(source) as path, source.deadline.query(source.path) as connection:
-        connection.execute(f"create temp view raw as from {_lines_of(path, columns, delimiter)}")
+        connection.execute(f"create temp view raw as from {_lines_of(path, columns, delim)}")
         return connection.execute(query).fetchall()
 
 

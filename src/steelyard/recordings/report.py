@@ -11,6 +11,7 @@ from steelyard.errors import InputError
 from steelyard.recordings.samples import Samples
 
 _ROWS_MAX = 1_000_000
+_RATE_S, _RATE_S_MAX, _RATE_COUNT = 100.0, 1e8, 1e4
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
 # a mean is rounded, and its clients begin and end at their own times
 _CLOSED_LOOP_SLACK = 0.02
@@ -117,6 +118,14 @@ class Report:
         at_s = (time - self.began).total_seconds()
         self.seconds = max(at_s, self.seconds or 0.0) or None
         return at_s
+
+    def rate(self, per_s: float) -> None:
+        """Adds work of which a rate alone is known: of 100 s, or of as long as its digits take."""
+        self.seconds = _RATE_S
+        while per_s * self.seconds % 1 and per_s * self.seconds < _RATE_COUNT and self.seconds < _RATE_S_MAX:
+            self.seconds *= 10
+        self.work = Work(round(per_s * self.seconds))
+        self.notice("rates-alone", f"only rates are known; counts are those of {self.seconds:g} s")
 
     def figure(
         self, name: str, value: float | None, unit: str, better: Better = "neither", pools: Pools = "time"

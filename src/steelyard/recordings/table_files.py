@@ -1,6 +1,7 @@
 """Tables of results with a mapping: CSV, Parquet or JSON lines, one row per run and load point."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -24,8 +25,10 @@ _ROWS_MAX = 1_000_000
 _ROWS_HINT = "the first line names the columns, and each row has as many cells"
 _BYTES_MAX = 4 << 30
 _HEAD_MAX = 1 << 20
-_LENGTH_S, _LONGEST_S = 100.0, 1e9
+_LONGEST_S = 1e9
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
+# not thousands of them, nor a rate per minute or hour by its name, as tpmC
+_UNIT = re.compile(r"(?!(?i:tpm|nopm|qph|[km](?:tps|ops|qps|iops)))[^/]*|(?![kKMG]/)[^/]*/(?:s|min|h)")
 
 # by option, block and number of clients
 _Points = dict[tuple[str, int, int | None], Report]
@@ -173,19 +176,17 @@ def _fill(report: Report, table: TableFile, row: Mapping[str, Any]) -> None:
         if metric.metric != "throughput":
             report.figure(metric.metric, value, metric.unit, metric.better)
             continue
-        # without `/` it is a count in the interval, per second
-        _, slash, period = metric.unit.rpartition("/")
-        if slash and period not in _PERIODS_S:
+        if not _UNIT.fullmatch(metric.unit):
             raise InputError(
                 f'{report.place}: throughput in "{metric.unit}"', "use a unit per s, min or h, such as 1/min"
             )
         if value < 0:
             raise ValueError(f"a throughput of {value:g}")
-        report.seconds = report.seconds or _LENGTH_S
-        report.work = Work(round(value * report.seconds / (_PERIODS_S[period] if slash else 1)))
-        if not table.seconds:
-            text = f"only rates are known; counts are those of {_LENGTH_S:g} s"
-            report.notice("rates-alone", text)
+        per_s = value / _PERIODS_S.get(metric.unit.rpartition("/")[2], 1)
+        if report.seconds is None:
+            report.rate(per_s)
+        else:
+            report.work = Work(round(per_s * report.seconds))
     # without any figure it is a run whose results were not published
     if not report.understood and any(row[metric.column] not in (None, "") for metric in table.metrics):
         raise ValueError("no number")

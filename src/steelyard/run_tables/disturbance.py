@@ -161,9 +161,7 @@ def cpu_use(rates: Rates, seconds: float, role: str, cpus: Mapping[str, frozense
     server = _cpus(rates, "processes", "server", "cpu_ns_total")
     if not mine or seconds < _SECONDS_MIN or None in busy or used is None or waited is None or server is None:
         return None
-    roles = {
-        entity for monitor, entity, metric in rates if (monitor, metric) == ("processes", "cpu_ns_total")
-    }
+    roles = {role for monitor, role, metric in rates if (monitor, metric) == ("processes", "cpu_ns_total")}
     there = [name for name in roles if cpus.get(name, mine) & mine]
     own = sum(_cpus(rates, "processes", name, "cpu_ns_total") or 0.0 for name in there)
     kernel = _cpus(rates, "disturbance", "kernel-threads", "cpu_ns_total") or 0.0

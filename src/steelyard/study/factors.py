@@ -17,6 +17,7 @@ from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.study.workloads.workload import Workload
 
 # keys of a level that is a table
+Codes = Mapping[str, str]  # of levels, by factor
 _SQL_KEYS = ("sql", "sql_file")
 
 
@@ -66,7 +67,7 @@ _RESERVED = frozenset(
 )
 
 
-def changes_of(study: Study, levels: Mapping[str, str]) -> dict[Scope, dict[str, Setting]]:
+def changes_of(study: Study, levels: Codes) -> dict[Scope, dict[str, Setting]]:
     """The settings of a combination of levels (code by factor), by scope."""
     found: dict[Scope, dict[str, Setting]] = {}
     for name, code in levels.items():
@@ -98,7 +99,7 @@ def table_factor(study: Study) -> str | None:
     return None
 
 
-def matches(rule: Mapping[str, str | list[str]], levels: Mapping[str, str]) -> bool:
+def matches(rule: Mapping[str, str | list[str]], levels: Codes) -> bool:
     """Whether an exclusion leaves this combination of levels out."""
     return all(levels[name] in _as_list(codes) for name, codes in rule.items() if name != "why")
 
@@ -208,7 +209,7 @@ def settings_of(name: str, factor: Factor) -> dict[str, Settings]:
     return found
 
 
-def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key: str) -> tuple[str, ...]:
+def place_of_setting(study: Study, levels: Codes, scope: Scope, key: str) -> tuple[str, ...]:
     """Where the study gives a combination of levels this setting of a scope."""
     for at, name, _ in settings_given(study, scope):
         if name == key and at[0] == "factors" and levels[at[1]] == at[3]:
@@ -220,7 +221,7 @@ def place_of_setting(study: Study, levels: Mapping[str, str], scope: Scope, key:
     return ("subject", "session" if scope == "session" else "settings", key)
 
 
-def level_of_statement(study: Study, levels: Mapping[str, str], statement: str) -> tuple[str, ...] | None:
+def level_of_statement(study: Study, levels: Codes, statement: str) -> tuple[str, ...] | None:
     """The place of the level that gives a statement's text; None: the text is the workload's own.
 
     levels: code by factor.
@@ -239,7 +240,7 @@ def located_at(at: Sequence[str]) -> Generator[None]:
 
 
 @contextmanager
-def statements_located(study: Study, label: str, levels: Mapping[str, str]) -> Generator[None]:
+def statements_located(study: Study, label: str, levels: Codes) -> Generator[None]:
     """An InputError about a statement whose text is that of a level names the level and the option."""
     try:
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from steelyard.errors import InputError
-from steelyard.study.key_types import KeyPath, Keys
+from steelyard.study.key_types import KeyPath, Toml
 from steelyard.study.setting_names import names_of
 from steelyard.study.settings_file import FileSettings, settings_of
 from steelyard.study.source import text_of
@@ -46,7 +46,7 @@ class StudyFiles:
         return self.kept.get(name) or self.folder / Path(name).expanduser()
 
 
-def named_files(raw: Keys) -> Iterator[tuple[KeyPath, str]]:
+def named_files(raw: Toml) -> Iterator[tuple[KeyPath, str]]:
     """Key and name of each file that a study names; raw: the study as TOML."""
     for at, table in _tables(raw):
         for key in (*_TEXTS, *_COPIED):
@@ -60,7 +60,7 @@ def named_files(raw: Keys) -> Iterator[tuple[KeyPath, str]]:
             yield ("workload", "tables"), name
 
 
-def with_files(raw: Keys, files: StudyFiles) -> Keys:
+def with_files(raw: Toml, files: StudyFiles) -> Toml:
     """The study with the texts of its SQL files, and its paths as seen from here. Raises InputError."""
     found = deepcopy(raw)
     for at, table in _tables(found):
@@ -76,22 +76,18 @@ def with_files(raw: Keys, files: StudyFiles) -> Keys:
     _put_settings(found, settings_files(found, files))
     workload = _table(found, "workload")
     if scripts := list(_scripts(workload)):
-        workload["script_texts"] = {
-            name: _text(files.place(name), ("workload", "script")) for name in scripts
-        }
+        workload["script_texts"] = {one: _text(files.place(one), ("workload", "script")) for one in scripts}
     return found
 
 
-def settings_files(raw: Keys, files: StudyFiles) -> dict[str, FileSettings]:
+def settings_files(raw: Toml, files: StudyFiles) -> dict[str, FileSettings]:
     """The settings of each file that a level names, by its name in the study. Raises InputError."""
     kind, bindir = (_table(raw, "subject").get(key) for key in ("kind", "bindir"))
     names = (_table(levels, code).get("file") for levels in _server_levels(raw) for code in levels)
-    return {
-        name: settings_of(files.place(name), str(kind), bindir) for name in names if isinstance(name, str)
-    }
+    return {one: settings_of(files.place(one), str(kind), bindir) for one in names if isinstance(one, str)}
 
 
-def line_of_setting(raw: Keys, at: Sequence[str | int], files: StudyFiles) -> str:
+def line_of_setting(raw: Toml, at: Sequence[str | int], files: StudyFiles) -> str:
     """File and line of a setting that a level has from its settings file; '' for others.
 
     at: its path in the study, raw.
@@ -102,7 +98,7 @@ def line_of_setting(raw: Keys, at: Sequence[str | int], files: StudyFiles) -> st
     return read[file].places.get(key, "") if file in read else ""
 
 
-def _put_settings(raw: Keys, read: Mapping[str, FileSettings]) -> None:
+def _put_settings(raw: Toml, read: Mapping[str, FileSettings]) -> None:
     """Replaces the files that levels name by their settings. Raises InputError if all levels are the same."""
     for levels in _server_levels(raw):
         named = {code: name for code in levels if (name := str(_table(levels, code).get("file"))) in read}
@@ -116,7 +112,7 @@ def _put_settings(raw: Keys, read: Mapping[str, FileSettings]) -> None:
             raise InputError("\n".join([same, *left_out]), "lines that begin with # set nothing")
 
 
-def _server_levels(raw: Keys) -> Iterator[Keys]:
+def _server_levels(raw: Toml) -> Iterator[Toml]:
     """The levels of factors that may name files of settings."""
     reads = names_of(str(_table(raw, "subject").get("kind"))).file
     for _, factor in _below(raw, "factors"):
@@ -124,7 +120,7 @@ def _server_levels(raw: Keys) -> Iterator[Keys]:
             yield _table(factor, "levels")
 
 
-def _scripts(workload: Keys) -> Iterator[str]:
+def _scripts(workload: Toml) -> Iterator[str]:
     """Names of the files under `script` of pgbench, without weights and built-in scripts."""
     entries: Any = workload.get("script")
     if workload.get("kind") != "pgbench" or not isinstance(entries, list) or "script_texts" in workload:
@@ -135,7 +131,7 @@ def _scripts(workload: Keys) -> Iterator[str]:
             yield name
 
 
-def _tables(raw: Keys) -> Iterator[tuple[KeyPath, Keys]]:
+def _tables(raw: Toml) -> Iterator[tuple[KeyPath, Toml]]:
     """Tables of a study that may name files."""
     yield ("workload",), _table(raw, "workload")
     yield from _below(raw, "workload", "statements")
@@ -145,17 +141,17 @@ def _tables(raw: Keys) -> Iterator[tuple[KeyPath, Keys]]:
             yield from _below(raw, *at, "levels")
 
 
-def _below(raw: Keys, *path: str) -> Iterator[tuple[KeyPath, Keys]]:
+def _below(raw: Toml, *path: str) -> Iterator[tuple[KeyPath, Toml]]:
     """Path and content of each table in the table at a path."""
     table = reduce(_table, path, raw)
     for name in table:
         yield (*path, name), _table(table, name)
 
 
-def _table(raw: Keys, key: str) -> Keys:
+def _table(raw: Toml, key: str) -> Toml:
     """The table under a key; an empty one where the study has something else there."""
     found: Any = raw.get(key)
-    return cast("Keys", found) if isinstance(found, dict) else {}
+    return cast("Toml", found) if isinstance(found, dict) else {}
 
 
 def _text(place: Path, at: KeyPath) -> str:

@@ -25,7 +25,7 @@ from steelyard.errors import nearest
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
 KeyPath = tuple[str, ...]
-Keys = dict[str, Any]  # a table of TOML
+Toml = dict[str, Any]  # a table of TOML
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Strict(BaseModel):
             if reason := self._unmet(condition):
                 yield (key,), reason
         for key, value in self:
-            below = cast("Keys", value) if isinstance(value, dict) else {"": value}
+            below = cast("Toml", value) if isinstance(value, dict) else {"": value}
             for name, part in below.items():
                 if isinstance(part, Strict):
                     yield from (((key, *filter(None, [name]), *path), why) for path, why in part.idle())
@@ -177,10 +177,10 @@ def flat(table: Any) -> Any:
     """A table of settings whose names hold dots, which TOML reads as tables within tables."""
     if not isinstance(table, dict):
         return table
-    found: Keys = {}
-    for key, value in cast(Keys, table).items():
+    found: Toml = {}
+    for key, value in cast(Toml, table).items():
         if isinstance(value, dict):
-            inner = cast(Keys, flat(value))
+            inner = cast(Toml, flat(value))
             found.update({f"{key}.{name}": setting for name, setting in inner.items()})
         else:
             found[key] = value

@@ -17,7 +17,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from steelyard.errors import InputError
-from steelyard.study.key_types import Keys
+from steelyard.study.key_types import Toml
 from steelyard.study.load_study import catalogue, find_study, fleet_of, parse_study
 from steelyard.study.setting_names import names_of
 from steelyard.study.study import Plan, Study
@@ -68,7 +68,7 @@ def adjusted(
     else:
         name = _variant(name, subject)
         study, text = find_study(name)
-    changes: Keys = {}
+    changes: Toml = {}
     if blocks is not None:
         changes["blocks"] = blocks
     if measure_s is not None:
@@ -101,14 +101,14 @@ def adjusted(
     return Adjusted(tomli_w.dumps(raw), name, notes)
 
 
-def _compare_files(raw: Keys, study: Study, files: Sequence[Path]) -> Iterator[str]:
+def _compare_files(raw: Toml, study: Study, files: Sequence[Path]) -> Iterator[str]:
     """Makes settings files the options of a study, as TOML; a sentence on what they replace."""
     if not names_of(study.subject.kind).file:
         raise InputError(f"no settings files are read for the subject {study.subject.kind}")
     codes = [re.sub(r"[^A-Za-z0-9.+-]", "-", path.stem)[:24] for path in files]
     if len({"as-is", *codes}) <= len(codes):
         codes = [str(number) for number, _ in enumerate(files, start=1)]
-    levels: Keys = {} if files[1:] else {"as-is": {}}
+    levels: Toml = {} if files[1:] else {"as-is": {}}
     raw["question"] = f"Which settings are best: {', '.join((*levels, *map(str, files)))}?"
     levels |= {code: {"file": str(path.absolute())} for code, path in zip(codes, files, strict=True)}
     raw["factors"] = {"settings": {"scope": "server", "levels": levels}}
@@ -157,7 +157,7 @@ def _half_width_percent(until: str) -> float:
     return percent
 
 
-def _check(changes: Keys) -> None:
+def _check(changes: Toml) -> None:
     """Errors name the options of the command line, because the user never sees the changed text."""
     try:
         Plan.model_validate(changes)
@@ -171,12 +171,12 @@ def _check(changes: Keys) -> None:
         ) from None
 
 
-def quick_changes(plan: Plan, kept: Container[str] = ()) -> Keys:
+def quick_changes(plan: Plan, kept: Container[str] = ()) -> Toml:
     """The keys of [plan] that a quick run replaces, with their values; kept: keys that it leaves alone.
 
     The warm-up stays: a colder start would measure something else.
     """
-    shorter: Keys = {"blocks": min(plan.blocks, _BLOCKS)}
+    shorter: Toml = {"blocks": min(plan.blocks, _BLOCKS)}
     if plan.transactions is None:
         shorter["measure_s"] = min(plan.measure_s, _MEASURE_S)
     else:
@@ -184,7 +184,7 @@ def quick_changes(plan: Plan, kept: Container[str] = ()) -> Keys:
     return {key: value for key, value in shorter.items() if key not in kept and value != getattr(plan, key)}
 
 
-def quick_text(plan: Plan, changes: Keys) -> str:
+def quick_text(plan: Plan, changes: Toml) -> str:
     """What a quick run loses: `3 blocks in place of 6, 2 s in place of 10 s: intervals about ... wider`."""
     if not changes:
         return f"nothing to shorten: {plan.blocks} blocks, {plan.measure_s:g} s per load point"
@@ -199,7 +199,7 @@ def quick_text(plan: Plan, changes: Keys) -> str:
     return f"{lost}: intervals about {times} times wider"
 
 
-def _widths(plan: Plan, changes: Keys) -> tuple[float, float]:
+def _widths(plan: Plan, changes: Toml) -> tuple[float, float]:
     """Growth of an interval where runs scatter between themselves, and where all scatter is within them.
 
     The half-width of n blocks is t(n - 1) / sqrt(n) times the scatter of a run, which grows with

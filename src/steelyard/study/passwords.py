@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from steelyard.errors import InputError
 
+_Pairs = Iterator[tuple[str, str]]
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 _VARIABLES = re.compile(r"(?:\$\{\w+\})*")
 
@@ -24,28 +25,13 @@ WORD = (
 _SECRET_NAME = re.compile(rf"(?:{WORD})|pass$|_key$|conninfo|^authorization$", re.IGNORECASE)
 # settings of PostgreSQL that run a shell command, which may hold a secret
 _COMMANDS = re.compile(r"(?:^ssl_passphrase|^archive|^restore|_cleanup|^recovery_end)_command$")
-# names that match but hold no secret
-_HARMLESS = frozenset(
-    {
-        "password_encryption",
-        "spec_store_bypass",
-        "md5_password_warnings",
-        "ssl_passphrase_command_supports_reload",
-        "passfile",
-        "max_password_errors",
-        "max_seeks_for_key",
-        "default_password_lifetime",
-        "innodb_default_encryption_key_id",
-        # names of files and classes
-        "ssl_key",
-        "sslpasswordcallback",
-        "accesstokencallbackclass",
-        "passwordcharacterencoding",
-        # the working directory of a shell
-        "pwd",
-        "oldpwd",
-    }
-)
+# names that match but hold no secret: those of files, of classes, and of the working directory of a shell too
+_NO_SECRETS = """
+    password_encryption spec_store_bypass md5_password_warnings ssl_passphrase_command_supports_reload
+    passfile max_password_errors max_seeks_for_key default_password_lifetime innodb_default_encryption_key_id
+    ssl_key sslpasswordcallback accesstokencallbackclass passwordcharacterencoding pwd oldpwd
+"""
+_HARMLESS = frozenset(_NO_SECRETS.split())
 
 # a secret word may name a switch or a counter: default_password_lifetime, innodb_ft_min_token_size
 _SWITCH = re.compile(r"on|off|yes|no|true|false|\d{1,3}", re.IGNORECASE)
@@ -152,7 +138,7 @@ def _passwords(address: str) -> Iterator[str]:
             yield from (match[2] for match in within if is_secret(match[1]))
 
 
-def _keyed(address: str) -> Iterator[tuple[str, str]]:
+def _keyed(address: str) -> _Pairs:
     if oracle := _ORACLE.match(address):
         # user/password@//host, or @//host alone
         yield "password", oracle[1]
@@ -174,7 +160,7 @@ def _user_password(rest: str) -> str:
     return "" if "@" in before or _PORT.match(after) else after
 
 
-def _parameters(url: str) -> Iterator[tuple[str, str]]:
+def _parameters(url: str) -> _Pairs:
     path, *parameters = _PARAMETER.split(url)
     yield "", path
     for parameter in parameters:
@@ -182,7 +168,7 @@ def _parameters(url: str) -> Iterator[tuple[str, str]]:
         yield unquote_plus(key).strip(), value
 
 
-def _settings(text: str) -> Iterator[tuple[str, str]]:
+def _settings(text: str) -> _Pairs:
     """Keys and values of libpq's form: `key = value`, quoted by ', escaped by a backslash."""
     for found in _SETTING.finditer(text):
         if "=" in found[0]:

@@ -19,6 +19,7 @@ from importlib import resources
 
 from steelyard.study.key_types import Setting, Settings
 
+_Named = Mapping[str, str]
 _ANSWER_S = 30.0
 _OPTION = re.compile(r"^ +(?:-., )?--([a-z][\w-]*)", re.MULTILINE)
 _IGNORED = re.compile(r"\[Warning\] '([\w-]+)' (?:was removed|is MySQL .* compatible option)")
@@ -101,11 +102,11 @@ class SettingNames:
     file: of a program with settings files the `groups` that count, '' where it has none, and its `program`.
     """
 
-    classes: Mapping[str, str]
-    instead: Mapping[str, str]
-    removed: Mapping[str, str]
-    notes: Mapping[str, str]
-    file: Mapping[str, str]
+    classes: _Named
+    instead: _Named
+    removed: _Named
+    notes: _Named
+    file: _Named
 
     def reason(self, name: str, value: Setting, known: Callable[[str], bool] = lambda _: False) -> str:
         """Why the lab does not let an option set this; '' where it does.

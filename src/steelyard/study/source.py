@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.errors import InputError
-from steelyard.study.key_types import Keys
+from steelyard.study.key_types import Toml
 
 _MOST_BYTES = 1 << 20
 _DEEPEST = 32
@@ -100,7 +100,7 @@ def text_of(path: Path, most_bytes: int = _MOST_BYTES) -> str:
     return re.sub("\r\n?", "\n", text)
 
 
-def toml_of(text: str, origin: str) -> Keys:
+def toml_of(text: str, origin: str) -> Toml:
     """The content of a TOML text. origin: its name in messages. Raises InputError.
 
     Refused are numbers beyond 64 bits or not finite, texts with a zero byte, and dates.
@@ -127,7 +127,7 @@ def toml_of(text: str, origin: str) -> Keys:
     return raw
 
 
-def _check(raw: Keys, text: str, origin: str) -> None:
+def _check(raw: Toml, text: str, origin: str) -> None:
     """Refuses values that are valid TOML and that no key accepts."""
     left: deque[tuple[tuple[str | int, ...], Any]] = deque([((), raw)])
     while left:
@@ -136,7 +136,7 @@ def _check(raw: Keys, text: str, origin: str) -> None:
             where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path))}"
             raise InputError(f"{where}: {cause}")
         if isinstance(value, dict):
-            table = cast("Keys", value)
+            table = cast("Toml", value)
             left.extend(((*path, key), inner) for key, inner in table.items())
         elif isinstance(value, list):
             left.extend(((*path, place), inner) for place, inner in enumerate(cast("list[Any]", value)))

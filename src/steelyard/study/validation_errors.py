@@ -11,6 +11,7 @@ from steelyard.errors import brief, nearest
 from steelyard.study.source import line_of
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS
 
+_Item = Mapping[str, Any]
 _MOST_ERRORS = 20
 # the expected type, by the type of the error
 _EXPECTED = {
@@ -25,7 +26,7 @@ _EXPECTED = {
 }
 
 
-def explain(item: Mapping[str, Any]) -> str:
+def explain(item: _Item) -> str:
     """One error of a pydantic model as a sentence for the author of the value."""
     given = item.get("input")
     shown = brief(str(given))
@@ -59,7 +60,7 @@ def _given(value: Any) -> str:
     return "" if isinstance(value, dict) else f" (given: {brief(repr(value))})"
 
 
-def all_placed(error: ValidationError, raw: Mapping[str, Any], text: str, origin: str) -> str:
+def all_placed(error: ValidationError, raw: _Item, text: str, origin: str) -> str:
     """The errors of the study model, one line each, with file, line and key. raw: text, parsed."""
     found: list[str] = []
     for _, alike in groupby(error.errors(include_url=False), lambda item: _path(item, raw)):
@@ -76,7 +77,7 @@ def all_placed(error: ValidationError, raw: Mapping[str, Any], text: str, origin
     return "\n".join([*found, *([f"and {more:,} more"] if more > 0 and len(found) >= _MOST_ERRORS else [])])
 
 
-def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: str) -> str:
+def _placed(item: _Item, raw: _Item, text: str, origin: str) -> str:
     path = _path(item, raw)
     where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path)) or 'study'}"
     if item["type"] == "value_error" and path == ["workload", "script"]:
@@ -84,7 +85,7 @@ def _placed(item: Mapping[str, Any], raw: Mapping[str, Any], text: str, origin: 
     return f"{where}: {explain(item)}"
 
 
-def _path(item: Mapping[str, Any], raw: Any) -> list[str | int]:
+def _path(item: _Item, raw: Any) -> list[str | int]:
     """The path of an error in the file: pydantic's path without its names for members of unions."""
     path: list[str | int] = []
     value = raw

@@ -31,7 +31,7 @@ from steelyard.study.study import Slot
 from steelyard.subjects import Bench, SubjectFailed
 from steelyard.subjects.drivers.connection import driven, located
 from steelyard.subjects.in_turns import servers_of
-from steelyard.subjects.servers.by_address import unchanged
+from steelyard.subjects.servers.by_address import keeps_data
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workloads import work_of
 
@@ -192,7 +192,7 @@ def runs_of(
         kind, taking_turns = prepared.kind, not prepared.one_after_another
         servers = servers_of(study, bench.options) if taking_turns else dict[str, int]()
         subjects = [kind.make(own) for own in _benches(bench, servers)]
-        numbers = Numbers(numbered if unchanged(study) else None)
+        numbers = Numbers(numbered if keeps_data(study) else None)
         host = Host(bench.guard, bench.placement, Boot.now() if prepared.boots else None)
 
         def runs(slots: Sequence[Slot], attempt: Attempt, redo: int) -> Iterator[Run]:

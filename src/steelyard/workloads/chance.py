@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+Texts = Iterator[str]
 Integers = NDArray[np.int64]
 
 _CHARACTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", dtype=np.uint8)
@@ -36,16 +37,16 @@ class Chance:
         """1 to rows in random order."""
         return self._random.permutation(self.rows) + 1
 
-    def texts(self, low: int, high: int, columns: int = 1) -> Iterator[str]:
+    def texts(self, low: int, high: int, columns: int = 1) -> Texts:
         """Letters and digits, of a length from low to high; `columns` texts for each row, in turn."""
         lengths = self.integers(low, high, self.rows * columns)
         return _cut(self._characters(_CHARACTERS, int(lengths.sum())), lengths)
 
-    def letters(self, length: int) -> Iterator[str]:
+    def letters(self, length: int) -> Texts:
         """Capital letters."""
         return self._fixed(_LETTERS, length)
 
-    def digits(self, length: int) -> Iterator[str]:
+    def digits(self, length: int) -> Texts:
         """Decimal digits."""
         return self._fixed(_DIGITS, length)
 
@@ -68,7 +69,7 @@ class Chance:
     def _tenth(self) -> list[int]:
         return self._random.permutation(self.rows)[: self.rows // 10].tolist()
 
-    def _fixed(self, characters: NDArray[np.uint8], length: int) -> Iterator[str]:
+    def _fixed(self, characters: NDArray[np.uint8], length: int) -> Texts:
         return _cut(self._characters(characters, self.rows * length), np.full(self.rows, length))
 
     def _characters(self, of: NDArray[np.uint8], count: int) -> str:
@@ -76,16 +77,16 @@ class Chance:
         return of[chosen].tobytes().decode("ascii")
 
 
-def _cut(text: str, lengths: Integers) -> Iterator[str]:
+def _cut(text: str, lengths: Integers) -> Texts:
     ends = np.cumsum(lengths).tolist()
     return (text[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
 
 
-def money(cents: Integers) -> Iterator[str]:
+def money(cents: Integers) -> Texts:
     """Decimals with two places; no value is negative."""
     return (f"{number // 100}.{number % 100:02}" for number in cents.tolist())
 
 
-def rates(parts: Integers) -> Iterator[str]:
+def rates(parts: Integers) -> Texts:
     """Ten-thousandths below 1, as decimals."""
     return (f"0.{number:04}" for number in parts.tolist())

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from recorded_cases import codes, of_text, series, work
 
+from steelyard.errors import InputError
 from steelyard.recordings.filing import by_folder
+from steelyard.recordings.importing import import_files
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import pooled_run
 from steelyard.recordings.report import Report
@@ -383,7 +385,7 @@ def test_readings_of_iostat_that_list_nothing_count(tmp_path: Path, stamped: boo
 
 def test_a_total_of_readprofile_that_stands_among_its_functions_is_no_second_capture(tmp_path: Path) -> None:
     """As `sort -nr +2` prints it, by the load of each function."""
-    text = "  6000 default_idle   89.5\n   960 schedule   4.0\n 10000 total   2.6\n  1000 smp_call_function   1.0\n"
+    text = "  6000 default_idle   89.5\n   960 schedule   4.0\n 10000 total   2.6\n  1000 send   1.0\n"
     (report,) = whole(tmp_path, text)
     found = {row["stack"]: row["samples"] for row in report.rows["profile"]}
     assert sum(found.values()) == 10_000 and found["functions not listed_[k]"] == 2040
@@ -394,3 +396,77 @@ def test_a_reading_of_prstat_that_was_cut_off_leaves_the_one_before(tmp_path: Pa
     row = "  1001 oracle   40 1.0 0.0 0.0 0.0 0.0  97 0.1 100  10  1K   0 oracle/1\n"
     (report,) = whole(tmp_path, _PRSTAT + row + _PRSTAT)
     assert series(report)["1001 oracle/1", "usr_percent"] == [(0, 40)]
+
+
+@pytest.mark.parametrize("per_s", ["0.0123", "1.234", "12", "0.0034722"])
+def test_slow_rates_keep_their_digits(tmp_path: Path, per_s: str) -> None:
+    (report,) = whole(tmp_path, f"clients,per_s\n4,{per_s}\n", "rates.csv")
+    assert report.work and report.seconds
+    assert report.work.transactions / report.seconds == pytest.approx(float(per_s), rel=1e-4)
+    assert (report.seconds == 100) == (per_s == "12")
+
+
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [
+        ("1/min", 2),
+        ("tps", 120),
+        ("index", 120),
+        ("tpsE", 120),
+        ("tpmC", 0),
+        ("ktps", 0),
+        ("k/s", 0),
+        ("NOPM", 0),
+    ],
+)
+def test_units_of_throughput_that_tell_no_rate_are_refused(tmp_path: Path, unit: str, count: int) -> None:
+    schedule = f'''
+        name = "t"
+        [[tables]]
+        file = "t.csv"
+        option = "server"
+        seconds = "seconds"
+        metrics = [{{ column = "rate", metric = "throughput", unit = "{unit}" }}]
+    '''
+    (tmp_path / "t.toml").write_text(schedule)
+    (tmp_path / "t.csv").write_text("server,seconds,rate\nA,60,2\nB,60,2\n")
+    try:
+        found = import_files([str(tmp_path / "t.toml")], [], False, lambda path, share: None)
+    except InputError as error:
+        assert not count and unit in str(error)
+    else:
+        assert {one.work.transactions for run in found.runs for one in run.reports if one.work} == {count}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_two_hosts_are_no_machine(tmp_path: Path, together: bool) -> None:
+    one = "Linux 5.4.0 ({}) \t07/20/2020 \t_x86_64_\t(4 CPU)\n\n"
+    one += "10:00:00 AM     CPU     %user   %system     %idle\n"
+    texts = [
+        one.format(host) + "10:00:01 AM     all     10.00      5.00     85.00\n" for host in ("db1", "db2")
+    ]
+    (tmp_path / "A").mkdir()
+    for n, text in enumerate(["\n".join(texts)] if together else texts):
+        (tmp_path / "A" / f"sar{n}.txt").write_text(text)
+    with pytest.raises(InputError, match="db2"):
+        runs_of(by_folder([str(tmp_path)]), lambda path, share: None, Deadline(1))
+
+
+def test_html_of_awr_tells_its_instance(tmp_path: Path) -> None:
+    page = (
+        "<html><head><title>AWR Report for DB: ORCL, Inst: orcl1, Snaps: 1-2</title></head><body>"
+        "<table><tr><td>Begin Snap:</td><td>1</td><td>01-Mar-21 10:00:00</td></tr></table>"
+        "<table><tr><th>Statistic</th><th>Total</th></tr><tr><td>user commits</td><td>5</td></tr></table>"
+        "</body></html>"
+    )
+    (report,), _ = of_text(tmp_path, page, "awr.html")
+    assert report.server == "ORCL/orcl1"
+
+
+def test_samples_of_spinlocks_in_one_table_are_captures(tmp_path: Path) -> None:
+    rows = "sampletime,grabs,spins,waits,spinlockslotid,spinlockname\n"
+    for at, grabs, spins in ((0, 1000, 50), (60, 2000, 80)):
+        rows += "".join(f"10:00:{at},{grabs * n},{spins},{5 + at},{n},cache\n" for n in (1, 2))
+    (report,) = whole(tmp_path, rows, "spin.csv")
+    # two spinlocks of one name
+    assert report.rows["latches"] == [{"latch": "cache", "gets": 3000, "misses": 120}]

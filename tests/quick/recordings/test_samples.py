@@ -66,7 +66,7 @@ def test_sysmon_of_process_mode() -> None:
     assert (report.server, report.began) == ("server_name_A", datetime(2020, 5, 9, 22, 9, 26))
     assert report.seconds == 15.0 and report.facts["Sample Mode"] == "Reset Counters"
     busy = {name: value for name, value in figures(report).items() if "server" in name and value}
-    assert sum(busy.values()) == pytest.approx(100)
+    assert sum(busy.values()) == pytest.approx(0.6)
     assert figures(report) == {
         "cpu_yields_per_s": pytest.approx(1191.2),
         "engine_busy_cpu_percent": pytest.approx(0.6 / 20),

@@ -194,7 +194,7 @@ def test_rows_of_monitor_tables_are_told_by_all_their_keys(
 def test_spins_of_spinlocks_with_one_name_are_added(tmp_path: Path) -> None:
     rows = ("SpinlockName Grabs Spins Waits", "cache 100 50 4", "cache 300 60 6")
     (report,), _ = of_text(tmp_path, ruled(*rows))
-    assert series(report)["cache", "spins"] == [(0, 110)]
+    assert series(report)["cache", "spins_total"] == [(0, 110)]
     assert [(row["gets"], row["misses"]) for row in report.rows["latches"]] == [(400, 10)]
 
 

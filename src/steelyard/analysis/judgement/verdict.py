@@ -6,17 +6,9 @@ from typing import Literal
 from steelyard.quantities import significant
 
 Answer = Literal[
-    "winner",
-    "leaning",
-    "tie",
-    "trade-off",
-    "inconclusive",
-    "it depends",
-    "measured",
-    "nothing to compare",
-    "unequal work",
-    "published",
-]
+    "winner", "leaning", "tie", "trade-off", "inconclusive", "it depends", "measured",
+    "nothing to compare", "unequal work", "published",
+]  # fmt: skip
 How = Literal["rows", "writes", "value", "error", "ran out"]
 
 

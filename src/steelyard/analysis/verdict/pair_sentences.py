@@ -173,14 +173,12 @@ def missing(findings: Findings, pair: PairResult) -> str:
     return f"At this scatter about {needed} blocks, {total} in all, would settle {what}."
 
 
-def answers_by_point(
-    evidence: Evidence, comparisons: Sequence[Comparison], counting: Sequence[Metric]
-) -> str:
+def answers_by_point(evidence: Evidence, comparisons: Sequence[Comparison], metrics: Sequence[Metric]) -> str:
     """By the first metric whose answer differs between load points; '' where none does.
 
     comparisons: with the baseline.
     """
-    found = (_of(evidence, metric, comparisons) for metric in counting)
+    found = (_of(evidence, metric, comparisons) for metric in metrics)
     return next(filter(None, found), "")
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 from uuid import uuid4
 
+_Pids = list[int]
 VARIABLE = "STEELYARD_MARK"
 # PostgreSQL ends within a fraction of this; end_marked removes the rest
 _GRACE_S = 3.0
@@ -100,12 +101,12 @@ def born(pid: int) -> int:
         return 0
 
 
-def marked(mark: Mark, halt: bool = False) -> list[int]:
+def marked(mark: Mark, halt: bool = False) -> _Pids:
     """Running processes with the mark, and their descendants.
 
     halt: stops each process with the mark where it is, so that it starts no others.
     """
-    found: list[int] = []
+    found: _Pids = []
     for _ in range(_LOOKS_MAX):
         pids = _running()
         # a process that ended while this looked may have left a child that began meanwhile
@@ -114,12 +115,12 @@ def marked(mark: Mark, halt: bool = False) -> list[int]:
     return found
 
 
-def _running() -> list[int]:
+def _running() -> _Pids:
     # the newest first: one that starts another and ends at once is still there when it is looked at
     return sorted((int(entry.name) for entry in Path("/proc").glob("[0-9]*")), reverse=True)
 
 
-def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> list[int]:
+def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
     parents: dict[int, int] = {}
     found: set[int] = set()
     for pid in pids:
@@ -260,15 +261,15 @@ def _segments() -> Iterator[_Segment]:
 _GUARD = b"steelyard.host.processes.guard"
 
 
-def other_studies(proc: Path = Path("/proc")) -> list[int]:
+def other_studies(proc: Path = Path("/proc")) -> _Pids:
     """Pids of the labs of other studies, of every user; a study in another PID namespace is not seen."""
     pids = [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
     return sorted({lab for lab in labs_of(pids, proc) if lab != os.getpid()})
 
 
-def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> list[int]:
+def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> _Pids:
     """Of these processes the guards; of each the pid of its lab, which started it."""
-    found: list[int] = []
+    found: _Pids = []
     for pid in pids:
         with suppress(OSError, IndexError, ValueError):
             words = (proc / str(pid) / "cmdline").read_bytes().split(b"\0")

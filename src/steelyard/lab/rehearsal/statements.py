@@ -24,7 +24,7 @@ from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Load
 from steelyard.subjects.drivers.connection import tried_by_driver
-from steelyard.subjects.servers.by_address import commits_itself, reading, refuse_writes, unchanged, written
+from steelyard.subjects.servers.by_address import commits_itself, keeps_data, reading, refuse_writes, written
 from steelyard.workloads import Work
 
 _BEGIN_HINT = "begin = true under [workload.transactions.NAME] wraps it in begin and commit"
@@ -101,7 +101,7 @@ def try_statements(bench: Bench, option: Option, load: Load, found: Findings, dr
         found.add(option, "statement", name, answer, row["took_ns"], plans.get(name))
     codes = (*kind.statement_errors, _OPEN)
     refused = [row for row in rows if any(fnmatchcase(row["code"], code) for code in codes)]
-    if unchanged(study):
+    if keeps_data(study):
         numbers = set(numbered(work))
         refused += [row for row in rows if row["code"].startswith(_TAKEN) and row["statement"] in numbers]
     # a class of a capture is tried without its session, which it may need
@@ -170,11 +170,9 @@ def _shortest_s(rows: Iterable[Row]) -> float:
     return sum(took_ns.values()) / 1e9
 
 
-def _left_open(
-    option: Option, work: Work, transactions: Iterable[Row], protocol: str
-) -> Iterator[InputError]:
+def _left_open(option: Option, work: Work, kinds: Iterable[Row], protocol: str) -> Iterator[InputError]:
     """Transactions that a statement of their own begins and none ends: nothing would be committed."""
-    for transaction in transactions:
+    for transaction in kinds:
         begun = ""
         for name in transaction.get("statements", ()):
             for command in commands_of(work.statements[name].sql, protocol):

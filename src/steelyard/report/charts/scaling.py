@@ -20,19 +20,10 @@ _LINEAR = Metric("linear_percent", "% of linear", "", "higher")
 _MODELS = {"usl": "Universal Scalability Law", "shared-core": "shared core"}
 _ERRORS = {"proportional": "in proportion", "absolute": "absolute"}
 _HEAD = (
-    "option",
-    "errors",
-    "model",
-    "one {point}",
-    "contention",
-    "coherency",
-    "part of a core beyond the cores",
-    "peak at",
-    "measured maximum at",
-    "AICc",
-    "residual SD",
+    "option", "errors", "model", "one {point}", "contention", "coherency",
+    "part of a core beyond the cores", "peak at", "measured maximum at", "AICc", "residual SD",
     "lag-1 correlation",
-)
+)  # fmt: skip
 
 
 def scaling(presented: Presented) -> Figure | None:

@@ -109,9 +109,7 @@ def _spanned(rows: Sequence[Spec], axis: Spec) -> list[Spec]:
     """The rows with `low` and `high` of the number that the axis shows, cut to it."""
     shown = Domain(*axis["scale"]["domain"])
     ends = [cell_of(row[axis["field"]]).ends for row in rows]
-    return [
-        shown.clip({**row, "low": low, "high": high}) for row, (low, high) in zip(rows, ends, strict=True)
-    ]
+    return [shown.clip({**row, "low": a, "high": b}) for row, (a, b) in zip(rows, ends, strict=True)]
 
 
 def arrows(rows: Sequence[Spec], along: Literal["x", "y"], encoding: Spec) -> list[Spec]:

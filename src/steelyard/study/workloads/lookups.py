@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.study.key_types import Keys, only_if
+from steelyard.study.key_types import Toml, only_if
 from steelyard.study.workloads.transactions import ClientWorkload
 from steelyard.study.workloads.workload import Workload
 
@@ -77,7 +77,7 @@ class KeyValueWorkload(ClientWorkload):
     pipeline: int = Field(default=1, ge=1, le=10_000)
     """commands that a client sends before it reads their replies"""
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """Commands with their arguments, in batches."""
         return {**super().load_keys(), "handle": "none", "parameters": "client", "pipeline": self.pipeline}
 

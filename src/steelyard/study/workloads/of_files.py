@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import Form, KeyName, KeyPath, Keys, Setting, only_if
+from steelyard.study.key_types import Form, KeyName, KeyPath, Setting, Toml, only_if
 from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
@@ -100,7 +100,7 @@ class ReplayWorkload(SqlWorkload):
             yield (key,), "a replay executes what was captured, in its order"
         yield from super().idle()
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """Handle, capture and pace, limits."""
         return {
             **super().load_keys(),

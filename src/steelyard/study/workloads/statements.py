@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Keys, Setting, SqlText, Strict, only_if
+from steelyard.study.key_types import KeyPath, Setting, SqlText, Strict, Toml, only_if
 from steelyard.study.script_study import instead_of_set
 from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 
@@ -179,7 +179,7 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
         """Whether it has many texts, or leaves statements prepared."""
         return self.text != "identical" or self.handle == "left"
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """Handle, text, parameters, mix, retries, arrival, limits."""
         return {**super().load_keys(), **self.model_dump(include={"text", "distinct_texts"})}
 

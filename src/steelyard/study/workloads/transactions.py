@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Keys, Setting, Strict, only_if
+from steelyard.study.key_types import KeyPath, Setting, Strict, Toml, only_if
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
@@ -32,7 +32,7 @@ class Arrival(Strict):
             raise ValueError("rate_per_s is required with kind = 'open', and only allowed there")
         return self
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """The keys of the load engine's plan."""
         closed = self.kind == "closed"
         return self.model_dump(include={"kind", *(_CLOSED if closed else _OPEN)})
@@ -58,7 +58,7 @@ class ClientWorkload(Workload):
     message_mib_max: int = Field(default=64, ge=1, le=1024)
     """MiB; a larger message of the server ends the connection"""
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """Arrival, threads, limits; one text per statement."""
         return {
             "arrival": self.arrival.load_keys(),
@@ -112,7 +112,7 @@ class TransactionsWorkload(ClientWorkload):
         """Whether values are bound (True) or literals in the text."""
         return self.handle != "none"
 
-    def load_keys(self) -> Keys:
+    def load_keys(self) -> Toml:
         """Handle, parameters, mix, retries; arrival, limits."""
         return {
             **super().load_keys(),

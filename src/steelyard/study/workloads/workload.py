@@ -6,7 +6,7 @@ A key without effect is an error, because its author expects an effect.
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from steelyard.study.key_types import KeyPath, Keys, Strict
+from steelyard.study.key_types import KeyPath, Strict, Toml
 
 
 class Workload(Strict):
@@ -116,7 +116,7 @@ class Workload(Strict):
         """
         return warm_up_s + measure_s
 
-    def load_keys(self) -> Keys | None:
+    def load_keys(self) -> Toml | None:
         """Keys of the load engine's plan: how statements are sent; None: another engine runs the workload."""
         return None
 

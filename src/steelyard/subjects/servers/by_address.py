@@ -147,7 +147,7 @@ def refuse_writes(statements: Iterable[str]) -> None:
         )
 
 
-def unchanged(study: Study) -> bool:
+def keeps_data(study: Study) -> bool:
     """Whether no run gets fresh data: what one has written is there for the next."""
     return study.subject.dsn is not None and study.subject.restore != "reload"
 
@@ -178,7 +178,7 @@ def check_foreign(study: Study) -> None:
             "leave data_directory out",
             ("workload", "data_directory"),
         )
-    if unchanged(study):
+    if keeps_data(study):
         _check_numbers(study)
     grows, reloads = bool(work_of(study.workload).grows), study.subject.restore == "reload"
     if reloads and study.subject.kind != "postgres":

@@ -13,26 +13,28 @@ from steelyard.recordings.report import Report
 from steelyard.recordings.tables import Cell, Cells, Row, cell, names_of_csv, ruled_rows
 
 # known columns: by one of them a result is recognised
-_KNOWN = {
-    "instanceid", "enginenumber", "spinlockname", "totalsizekb", "numsearches", "cacheid", "cachename",
-    "waiteventid", "spid", "kpid", "dbid",
-}  # fmt: skip
-_COUNTERS = {
-    "numsearches", "hitcount", "numinserts", "numremovals", "numrecompilesschemachanges",
-    "numrecompilesplanflushes", "grabs", "spins", "waits", "logicalreads", "physicalreads", "cachesearches",
-    "committed", "rollbacks", "transactions", "selects", "inserts", "updates", "deletes", "contextswitches",
-    "cputime", "usercputime", "systemcputime", "idlecputime", "iocputime", "waittime", "reads", "apfreads",
-    "writes", "physicalwrites", "pagesread", "pageswritten", "ios", "devsemaphorerequests",
-    "devsemaphorewaits",
-}  # fmt: skip
+_KNOWING = """
+    instanceid enginenumber spinlockname totalsizekb numsearches cacheid cachename waiteventid spid kpid dbid
+"""
+_KNOWN = {*_KNOWING.split()}
+_COUNTED = """
+    numsearches hitcount numinserts numremovals numrecompilesschemachanges numrecompilesplanflushes
+    grabs spins waits logicalreads physicalreads cachesearches committed rollbacks transactions
+    selects inserts updates deletes contextswitches cputime usercputime systemcputime idlecputime
+    iocputime waittime reads apfreads writes physicalwrites pagesread pageswritten ios
+    devsemaphorerequests devsemaphorewaits requests loads stalls yields diskiochecks diskiopolled
+    diskiocompleted lockrequests lockwaits rowsinserted rowsdeleted rowsupdated usedcount
+"""
+_COUNTERS = {*_COUNTED.split()}
 # columns that say of which thing a row is
-NAMES = (
-    "spinlockname", "cachename", "iobuffersize", "enginenumber", "name", "logicalname", "iotype", "dbname",
-    "objectname", "dbid", "objectid", "indexid", "partitionid", "moduleid", "allocatorid", "statisticid",
-    "spid", "kpid", "waiteventid", "instanceid",
-)  # fmt: skip
+_NAMING = """
+    spinlockname cachename iobuffersize enginenumber name logicalname iotype dbname objectname dbid objectid
+    indexid partitionid moduleid allocatorid statisticid spid kpid waiteventid instanceid
+"""
+NAMES = _NAMING.split()
 _OF_PROCESS = ("spid", "kpid", "waiteventid", "instanceid")
 # what is used, and the columns that add up to what there is
+_CAPTURES_MAX = 1_000_000
 _LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
 # as a list, whose heading has no ruler
 _SPINLOCK = (
@@ -108,7 +110,10 @@ def add_spinlock(now: Now, capture: int, cells: Cells) -> str:
     counts = {"gets": whole(cells["grabs"]), "misses": whole(cells["waits"])}
     if not isinstance(cell(name), str) or min(counts.values()) < 0:
         raise ValueError(name)
-    row = now.latch(name, capture)
+    # a slot that comes again is of the next capture, as of a table that collects them
+    slot = f"slot {capture} {name} {cells.get('spinlockslotid', '')}"
+    now.numbers[slot] += "spinlockslotid" in cells
+    row = now.latch(name, capture + _CAPTURES_MAX * int(now.numbers[slot]))
     for column, count in counts.items():
         row[column] = row.get(column, 0) + count
     return name
@@ -127,7 +132,7 @@ def _listed(now: Now, found: Found) -> None:
 
 def _close(now: Now) -> None:
     for (name, at), spins in now.counts.items():
-        now.report.sample(at, name, "spins", float(spins))
+        now.report.sample(at, name, "spins_total", float(spins))
     if max(now.numbers.values(), default=0) > 1:
         now.report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
     now.report.differences("latches", "monSpinlockActivity")

@@ -22,7 +22,7 @@ def _resource(now: Now, row: Row) -> None:
     """Adds a row. num_active has its limit beside it: what is free and what is active together."""
     cells, report = row.cells, now.report
     free, active, most = number(cells["num_free"]), exact(cells["num_active"]), number(cells["max_used"])
-    reused = next((cells[name] for name in ("reused", "reuse_cnt") if name in cells), "")
+    reused = next((cells[name] for name in ("reused", "reuse_cnt", "num_reuse") if name in cells), "")
     # isql prints NULL for what has no value
     if not all(cells.values()) or not re.fullmatch(r"Yes|No|NA|NULL|\d*", reused):
         raise NotMine

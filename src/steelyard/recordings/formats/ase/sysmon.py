@@ -117,7 +117,8 @@ def _row(now: Now, found: Found) -> None:
         if column not in ("per_sec", "per_xact"):
             report.sample(0, entity, metrics.get(column, column), value)
     if name.endswith("spinlock_contention"):
-        report.figure(f"{name}_percent", values.get("of_total"), "%", "lower")
+        # of several hash tables or caches the largest
+        now.numbers[name] = max(now.numbers[name], values.get("of_total") or 0.0)
     count = values.get("count")
     # of what is 'n/a' per second the count is a state or a maximum, not a number of events
     if count is None or metrics["count"] != "count" or values.get("per_sec") is None or not report.seconds:
@@ -152,15 +153,20 @@ def _close(now: Now) -> None:
     report, n = now.report, now.numbers
     shares: dict[str, list[float]] = {}
     busy: dict[str, list[float]] = {}
-    for (entity, metric), value in report.samples.means().items():
+    means = report.samples.means()
+    for (entity, metric), value in means.items():
         if not (thread := re.fullmatch(r"([^/]*) (?:Engine|Thread) [^/]*", entity)):
             continue
         shares.setdefault(metric, []).append(value)
         if kind := re.fullmatch(r"(engine_ticks|engine_busy)(_idle)?_percent", metric):
             for name in (thread[1], entity)[thread[1] == "server" :]:
                 of = busy.setdefault(slug(f"{kind[1]} {name} percent"), [])
-                of.append(100 - value if kind[2] else value)
+                # waiting for its I/O an engine is idle
+                waits = means.get((entity, f"{kind[1]}_io_percent"), 0.0)
+                of.append(100 - value - waits if kind[2] else value)
     threads = [sum(values) for metric, values in shares.items() if re.match("os_threads_(user|sys)", metric)]
+    for name in filter(lambda name: name.endswith("spinlock_contention"), n):
+        report.figure(f"{name}_percent", n[name], "%", "lower")
     report.figure("os_cpu_of_threads_percent", sum(threads) if threads else None, "%", "lower")
     engines = {metric: values for metric, values in shares.items() if metric.startswith("engine")}
     for metric, values in [*engines.items(), *list(busy.items())[:_ENGINES_MAX]]:

@@ -11,10 +11,11 @@ from typing import Any
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, noted, rule
 
-_COLUMNS = (
-    "contention_bounces", "contended", "wait_min_ns", "wait_max_ns", "wait_total_ns", "wait_avg",
-    "acquisition_bounces", "acquisitions", "hold_min_ns", "hold_max_ns", "hold_total_ns", "hold_avg",
-)  # fmt: skip
+_HEADS = """
+    contention_bounces contended wait_min_ns wait_max_ns wait_total_ns wait_avg
+    acquisition_bounces acquisitions hold_min_ns hold_max_ns hold_total_ns hold_avg
+"""
+_COLUMNS = _HEADS.split()
 # columns that are readings
 _READINGS = ("contention_bounces", "acquisition_bounces", "wait_min_ns", "hold_min_ns", "hold_total_ns")
 _COUNTS = ("contended", "wait_total_ns", "wait_max_ns", "acquisitions")

@@ -1,17 +1,15 @@
 """a table of CSV with the columns clients and per_s. One server alone, its throughput by number of clients.
 
-The first line names the columns; others are ignored. Only rates are known, so each load point gets the same
-length.
+The first line names the columns; others are ignored. Only rates are known, so each load point gets a length.
 """
 
 from steelyard.errors import InputError
 from steelyard.recordings.cells import exact, whole
 from steelyard.recordings.lines import Lines, NotMine, Now, has
-from steelyard.recordings.report import Report, Work
+from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.recordings.tables import Row
 
-_LENGTH_S = 100.0
 _SLOWEST_PER_S = 1e-9
 
 sniff = has(*(rf'\A(?:.*,)?"? ?{name} ?"?(?:,|\s*$)' for name in ("clients", "per_s")))
@@ -25,9 +23,8 @@ def read(source: Source) -> list[Report]:
         clients, per_s = whole(row.cells["clients"]), exact(row.cells["per_s"])
         if clients < 1 or not per_s >= _SLOWEST_PER_S:
             raise NotMine
-        found.append(Report(source.place(row.line), clients=clients, seconds=_LENGTH_S))
-        found[-1].work = Work(round(per_s * _LENGTH_S))
-        found[-1].notice("rates-alone", f"only rates are known; counts are those of {_LENGTH_S:g} s")
+        found.append(Report(source.place(row.line), clients=clients))
+        found[-1].rate(per_s)
 
     Lines((), table=take)(source)
     if not found:
