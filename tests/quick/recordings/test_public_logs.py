@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from recorded_cases import codes, of_text, series, work
+from recorded_cases import codes, figures, of_text, series, work
 
 from steelyard.errors import InputError
 from steelyard.recordings.filing import by_folder
@@ -48,12 +48,12 @@ def test_runs_of_hammerdb_keep_their_users_and_lengths(tmp_path: Path, between: 
 
 def test_figures_of_hammerdb_that_are_not_kept_are_said(tmp_path: Path) -> None:
     result = "Vuser 1:TEST RESULT : System achieved 468610 SQL Server TPM at 101789 NOPM\n"
-    for figures in (
+    for line in (
         "Vuser 2:|neword|MIN-391|P50%-685|P95%-1286|P99%-3298|MAX-246555|SAMPLES-3603\n",
         "Vuser 1:Completed 1 query set(s) in 351 seconds\n",
         "Vuser 1:Geometric mean of query times returning rows (22) is 1.27910\n",
     ):
-        (report,) = whole(tmp_path, figures + result)
+        (report,) = whole(tmp_path, line + result)
         assert "left-out" in codes(report)
 
 
@@ -470,3 +470,61 @@ def test_samples_of_spinlocks_in_one_table_are_captures(tmp_path: Path) -> None:
     (report,) = whole(tmp_path, rows, "spin.csv")
     # two spinlocks of one name
     assert report.rows["latches"] == [{"latch": "cache", "gets": 3000, "misses": 120}]
+
+
+def test_two_instances_or_one_report_twice_in_html_of_awr_are_refused(tmp_path: Path) -> None:
+    page = (
+        "<html><head><title>AWR Report for DB: ORCL, Inst: orcl{}, Snaps: 1-2</title></head><body>\n"
+        "<h1>WORKLOAD REPOSITORY report for</h1>\n"
+        "<table><tr><td>Begin Snap:</td><td>1</td><td>01-Mar-21 10:00:00</td></tr>\n"
+        "<tr><td>End Snap:</td><td>2</td><td>01-Mar-21 10:10:00</td></tr></table>\n"
+        "<table><tr><th>Statistic</th><th>Total</th></tr><tr><td>user commits</td><td>5</td></tr></table>\n"
+        "</body></html>\n"
+    )
+    (tmp_path / "A").mkdir()
+    for second, why in ((2, "two servers"), (1, "overlaps")):
+        (tmp_path / "A" / "awr.html").write_text(page.format(1) + page.format(second))
+        with pytest.raises(InputError, match=why):
+            runs_of(by_folder([str(tmp_path / "A")]), lambda path, share: None, Deadline(1))
+
+
+_SYSMON = """
+      Sybase Adaptive Server Enterprise System Performance Report
+
+Sample Interval:       00:00:45
+Server Name:           SPEC
+
+  Lock Detail                     per sec      per xact       count  % of total
+  -------------------------  ------------  ------------  ----------  ----------
+
+  Table & Partition Lock Hashtable
+    Lookups                           0.0           0.0           0       n/a
+    Spinlock Contention               n/a           n/a         n/a       7.0 %
+
+  Page & Row Lock HashTable
+    Lookups                       34575.7          27.9     1555908       n/a
+    Spinlock Contention               n/a           n/a         n/a       1.0 %
+
+"""
+
+
+def test_hash_tables_of_sp_sysmon_are_not_one(tmp_path: Path) -> None:
+    (report,) = whole(tmp_path, _SYSMON)
+    counts = {name: values[0][1] for (name, metric), values in series(report).items() if metric == "count"}
+    assert counts == {
+        "lock detail / Table & Partition Lock Hashtable / Lookups": 0,
+        "lock detail / Page & Row Lock HashTable / Lookups": 1_555_908,
+    }
+    # of several the largest
+    assert figures(report)["spinlock_contention_percent"] == 7
+
+
+def test_reuse_is_read_under_each_of_its_names(tmp_path: Path) -> None:
+    text = (
+        "Usage information at date and time: Mar  2 2026 10:00AM.\n\n"
+        " Name                       Num_free    Num_active  Pct_act Max_Used    Num_Reuse\n"
+        " -------------------------  ----------- ----------- ------- ----------- -----------\n"
+        " number of open objects             500         500   50.00         500          12\n"
+    )
+    (report,) = whole(tmp_path, text)
+    assert series(report)["number of open objects", "reused_total"] == [(0, 12)]

@@ -1,7 +1,6 @@
 """readprofile and kernprof (Linux). Ticks of the kernel's functions."""
 
 import re
-from collections import Counter
 
 from steelyard.recordings.lines import Found, Lines, Now, rule
 
@@ -32,7 +31,7 @@ def _close(now: Now) -> None:
     counts, report, n = now.counts, now.report, now.numbers
     # where it is sorted otherwise, the only total stands among its functions
     if n["totals"] == 1:
-        counts = Counter({(name, 0.0): count for (name, _), count in counts.items()})
+        counts = {(name, 0.0): count for (name, _), count in counts.items()}
     captures = sorted({at for _, at in counts})
     for at in captures:
         # functions without ticks are not printed

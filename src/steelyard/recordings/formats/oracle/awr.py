@@ -50,7 +50,7 @@ def _of_html(text: str, line: int) -> Iterator[Line]:
 
 
 def _server(now: Now, found: Found) -> None:
-    now.report.server = found[1] or f"{found[2]}/{found[3]}"
+    now.report.server = found[1].replace(", Inst: ", "/")
 
 
 def _title(now: Now, found: Found) -> None:
@@ -143,7 +143,8 @@ _LINES = Lines(
     (
         rule(r"[\s|]*(Begin|End) Snap:[\s|]+\d+[\s|]+(\d\d-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d).*", _snap),
         rule(r"[^|]*?\b(Parent |Child )?Latch (?:Statistics|Activity|Sleep|Miss)\b[^|]*", _title),
-        rule(r"[^|]* DB/Inst: *(\S+)[^|]*|.*AWR Report for DB: (\S+), Inst: (\w+).*", _server),
+        rule(r"[^|]* DB/Inst: *(\S+)[^|]*", _server),
+        rule(r".*AWR Report for DB: (\S+, Inst: \w+).*", _server, "title"),
         known(_BEGINS, "report"),
         rule(r"\s*Elapsed:\s+([\d,.]+) \(mins\).*", _elapsed),
         known(rf"\s*(?:->|~~|Load Profile$)|[ |]*(?:Elapsed:|DB Time:|Snap Id)|[^|]*(?:{_TITLES})[^|]*$"),
