@@ -389,7 +389,7 @@ def test_a_finding_holds_on_platforms_or_does_not() -> None:
     assert "2 of 2 platforms, one run each" in first
     refused = no_platforms(platforms(1.3, 1.5), ["server version: 15 here, 18 there"])
     assert (
-        "not known" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
+        "unknown" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
     )
 
 
