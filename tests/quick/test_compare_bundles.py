@@ -388,9 +388,7 @@ def test_a_finding_holds_on_platforms_or_does_not() -> None:
     (first, *_) = holds(platforms(1.3, 1.5, blocks=1))
     assert "2 of 2 platforms, one run each" in first
     refused = no_platforms(platforms(1.3, 1.5), ["server version: 15 here, 18 there"])
-    assert (
-        "unknown" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
-    )
+    assert "unknown" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
 
 
 def test_from_five_platforms_on_the_effect_has_an_interval_over_them() -> None:
