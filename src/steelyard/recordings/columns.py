@@ -103,7 +103,7 @@ class Columns:
         for (heading, thing), listed_s in listed.items() if self.idle else ():
             # what it did not list was idle
             rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
-            if (idle_s := sum(readings[heading].values()) - listed_s) > 0:
+            if (idle_s := sum(readings[heading].values()) - listed_s) > 1e-6:
                 report.samples.add_row(last_s, thing, rates, idle_s)
         report.seconds = last_s or None
         for (figure, unit), mean in busy.means().items():
@@ -190,7 +190,7 @@ class Columns:
         for line, text in source.lines():
             if banner := BANNER.match(text):
                 if report.facts.get("host", banner[2]) != banner[2]:
-                    raise InputError(f"{source.path}:{line}: of another host, {banner[2]}", "split the file")
+                    raise InputError(f"{source.path}:{line}: another host, {banner[2]}", "split the file")
                 report.facts |= {"host": banner[2], "CPUs": banner[5]}
                 if day := day_of(banner[3]):
                     day_s = day.toordinal() * DAY_S

@@ -174,10 +174,10 @@ def _check_servers(reports: Sequence[Report]) -> None:
         raise InputError(
             f"two servers in one folder: {', '.join(servers)}", "make each of them an option of its own"
         )
-    hosts = {(report.format, report.facts.get("host")) for report in reports}
+    hosts = {(report.format, report.facts["host"]) for report in reports if "host" in report.facts}
     if len(hosts) > len({name for name, _ in hosts}):
-        named = ", ".join(sorted({host for _, host in hosts if host}))
-        raise InputError(f"two hosts in one folder: {named}", "make each of them an option of its own")
+        named = ", ".join(sorted({host for _, host in hosts}))
+        raise InputError(f"two hosts together: {named}", "make each of them an option of its own")
     timed = sorted(
         (r for r in reports if r.server and r.began and r.seconds is not None),
         key=lambda r: (r.format, str(r.began)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import pooled_run
 from steelyard.recordings.report import Report
 from steelyard.recordings.runs import runs_of
+from steelyard.recordings.schedule import FileChoice
 
 
 def whole(folder: Path, text: str, name: str = "report.txt") -> list[Report]:
@@ -528,3 +530,28 @@ def test_reuse_is_read_under_each_of_its_names(tmp_path: Path) -> None:
     )
     (report,) = whole(tmp_path, text)
     assert series(report)["number of open objects", "reused_total"] == [(0, 12)]
+
+
+_SAR = "10:00:00 AM     CPU     %user   %system     %idle\n"
+
+
+def test_another_host_far_down_a_file_is_refused(tmp_path: Path) -> None:
+    banner = "Linux 5.4.0 ({}) \t07/20/2020 \t_x86_64_\t(4 CPU)\n\n"
+    rows = "".join(
+        f"10:{n // 60:02}:{n % 60:02} AM     all     10.00      5.00     85.00\n" for n in range(1, 3600)
+    )
+    with pytest.raises(InputError, match="another host, db2"):
+        of_text(tmp_path, banner.format("db1") + _SAR + rows + banner.format("db2") + _SAR + rows)
+
+
+def test_a_file_without_a_banner_is_of_no_second_host(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    banner = "Linux 5.4.0 (db1) \t07/20/2020 \t_x86_64_\t(4 CPU)\n\n"
+    row = "10:0{}:01 AM     all     10.00      5.00     85.00\n"
+    (tmp_path / "A" / "a.txt").write_text(banner + _SAR + row.format(0))
+    (tmp_path / "A" / "b.txt").write_text(_SAR.replace("10:00", "10:05") + row.format(5))
+    files = [
+        replace(one, choices=FileChoice(files="", format="system/sar")) for one in by_folder([str(tmp_path)])
+    ]
+    runs, _ = runs_of(files, lambda path, share: None, Deadline(1))
+    assert sum(len(run.reports) for run in runs) == 2
