@@ -8,6 +8,7 @@ import signal
 import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,10 @@ class Clusters:
         self.folder = folder
         self.bindir = reachable(found)
         self.daemon = Daemon(self.bench, "PostgreSQL", "server.log", "socket", 5432)
-        self.made = 0
+        self.numbers = count(1)
 
     def make(self, *options: str) -> Path:
-        self.made += 1
-        data = self.folder / f"data{self.made}"
+        data = self.folder / f"data{next(self.numbers)}"
         make_cluster(self.daemon, self.bindir, data, options)
         return data
 

@@ -23,7 +23,7 @@ KEYS = {
     "latency": ("statement",),
 }
 COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "acquisitions", "contended", "wait_total_ns",
-            "samples", "count")  # fmt: skip
+            "hold_total_ns", "samples", "count")  # fmt: skip
 Better = Literal["higher", "lower", "neither"]
 Facts = dict[str, str]
 Notices = list[tuple[str, str]]
@@ -186,6 +186,8 @@ class Report:
         """Puts differences in place of rows that count since a start. One that comes again is of the next
         capture. What is neither named nor a counter is kept of one capture alone.
         """
+        if self.samples and self.samples.at_s.max():
+            self.notice("interval-unknown", f"{source} tells no times: its readings are numbered")
         key = KEYS[table]
         captures: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self.rows.pop(table, []):

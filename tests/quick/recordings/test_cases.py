@@ -189,7 +189,7 @@ def test_two_captures_of_spinlocks_are_subtracted() -> None:
         {"latch": "default data cache", "gets": 500_000, "misses": 10_000},
         {"latch": "Kernel->erunqspinlock", "gets": 600_000, "misses": 300},
     ]
-    assert report.notices == []
+    assert [code for code, _ in report.notices] == ["interval-unknown"]
 
 
 def test_one_capture_of_spinlocks_is_said_to_count_since_the_start(tmp_path: Path) -> None:
@@ -197,9 +197,7 @@ def test_one_capture_of_spinlocks_is_said_to_count_since_the_start(tmp_path: Pat
     place = tmp_path / "once.txt"
     place.write_text(whole[: whole.index(")") + 2])
     (report,) = reports_in(Source(place))
-    assert dict(report.notices) == {
-        "counted-since-start": "one capture of monSpinlockActivity: it counts since the start"
-    }
+    assert [code for code, _ in report.notices] == ["counted-since-start"]
 
 
 def test_json_of_mpstat_is_refused_by_its_name() -> None:

@@ -264,11 +264,11 @@ def test_lock_stat_in_both_versions(one: One) -> None:
     assert (new["acquisitions"], new["hold_mean_ns"]) == (2_922_365, 1000.0)
     read = {(s.entity, s.metric): s.value for s in readings(one(layouts.LOCK_STAT).samples)}
     assert read == {
-        ("&mm->mmap_sem-W", "contention_bounces"): 46,
+        ("&mm->mmap_sem-W", "contention_bounces_total"): 46,
         ("&mm->mmap_sem-W", "wait_min_ns"): 260,
-        ("&mm->mmap_sem-W", "acquisition_bounces"): 47_291,
+        ("&mm->mmap_sem-W", "acquisition_bounces_total"): 47_291,
         ("&mm->mmap_sem-W", "hold_min_ns"): 160,
-        ("&mm->mmap_sem-W", "hold_total_ns"): 2_922_365_000,
+        ("&mm->mmap_sem-W", "hold_ns_total"): 2_922_365_000,
         ("&mm->mmap_sem at vm_munmap+0x41/0x80", "contentions"): 45,
         ("&mm->mmap_sem at vm_munmap+0x41/0x80", "waited_for"): 84,
     }

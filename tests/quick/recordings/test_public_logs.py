@@ -555,3 +555,88 @@ def test_a_file_without_a_banner_is_of_no_second_host(tmp_path: Path) -> None:
     ]
     runs, _ = runs_of(files, lambda path, share: None, Deadline(1))
     assert sum(len(run.reports) for run in runs) == 2
+
+
+_RESULT = "Vuser 1:TEST RESULT : System achieved {} NOPM from 51000 PostgreSQL TPM\n"
+
+
+@pytest.mark.parametrize(("second", "done"), [(22000, [51000]), (22001, [51000, 51000])])
+def test_a_result_of_hammerdb_that_is_printed_again_is_of_one_run(
+    tmp_path: Path, second: int, done: list[int]
+) -> None:
+    """`job ID result` prints the users and the result once more."""
+    users = "4 Active Virtual Users configured\n"
+    text = f"Vuser 1:{users}{_RESULT.format(22000)}{users}{_RESULT.format(second)}"
+    assert [work(one)[0] for one in whole(tmp_path, text)] == done
+
+
+_LOCK_STAT = """lock_stat version 0.4
+                              class name    con-bounces    contentions   waittime-min   waittime-max \
+waittime-total   waittime-avg    acq-bounces   acquisitions   holdtime-min   holdtime-max holdtime-total   holdtime-avg
+
+                         &mm->mmap_sem-W:            46 {} 0.26 939.10 16371.53 194.90 47291 {} 0.16 20.69 {} 5.97
+"""
+
+
+def test_times_held_of_lock_stat_are_those_between_two_captures(tmp_path: Path) -> None:
+    first, second = _LOCK_STAT.format(84, 1000, "500.00"), _LOCK_STAT.format(94, 1100, "700.00")
+    (report,) = whole(tmp_path, first + second)
+    (lock,) = report.rows["locks"]
+    assert (lock["acquisitions"], lock["contended"], lock["hold_mean_ns"]) == (100, 10, 2000)
+    assert "interval-unknown" in codes(report)
+    assert not any("bounces" in metric or "total" in metric for _, metric in report.samples.means())
+
+
+def test_a_reset_of_lock_stat_is_seen_by_the_times_held(tmp_path: Path) -> None:
+    (report,) = whole(tmp_path, _LOCK_STAT.format(84, 1000, "500.00") + _LOCK_STAT.format(94, 1100, "40.00"))
+    (lock,) = report.rows["locks"]
+    assert "counter-reset" in codes(report) and "acquisitions" not in lock
+
+
+def test_gets_of_a_latch_that_do_not_wait_are_readings(tmp_path: Path) -> None:
+    heading = (
+        "NAME              GETS     MISSES     SLEEPS IMMEDIATE_GETS IMMEDIATE_MISSES\n"
+        "----------- ---------- ---------- ---------- -------------- ----------------\n"
+    )
+    rows = "redo copy        10000        100         10            {}                5\n\n"
+    (report,) = whole(tmp_path, "".join(heading + rows.format(n) for n in (500, 900)))
+    assert report.rows["latches"] == [{"latch": "redo copy", "gets": 0, "misses": 0, "sleeps": 0}]
+    assert series(report)["latch redo copy", "immediate_gets_total"] == [(0, 500), (1, 900)]
+
+
+def test_phases_of_benchbase_that_are_one_run_are_said(tmp_path: Path) -> None:
+    heading = (
+        "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds),"
+        "Worker Id (start number),Phase Id (index in config file)\n"
+    )
+    for phases in (1, 2):
+        rows = "".join(f"1,NewOrder,170000000{i}.000000,1000,0,{i % phases}\n" for i in range(4))
+        (report,) = whole(tmp_path, heading + rows, "bb.raw.csv")
+        assert work(report)[0] == 4 and ("phases-joined" in codes(report)) == (phases > 1)
+
+
+_ACTIVITY = """
+  Application Activity            per sec      per xact       count  % of total
+  -------------------------  ------------  ------------  ----------  ----------
+    CPU Busy                          0.7           0.0          {}      10.0 %
+"""
+
+
+def test_rows_of_sp_sysmon_are_of_their_application_or_title(tmp_path: Path) -> None:
+    head = _SYSMON.partition("  Lock Detail")[0]
+    text = (
+        f"{head}  Application->Login: isql->sa\n{_ACTIVITY.format(10)}\n"
+        f"  Application->Login: bcp->app\n{_ACTIVITY.format(50)}\n{'=' * 79}\n"
+        "  Cache Detail                    per sec      per xact       count  % of total\n"
+        "  -------------------------  ------------  ------------  ----------  ----------\n"
+        "    Known title\n      Hits                            1.0           0.0          30       n/a\n"
+        "    (odd) <title>\n      Hits                            1.0           0.0          40       n/a\n"
+    )
+    (report,), _ = of_text(tmp_path, text)
+    counts = {name: values[0][1] for (name, metric), values in series(report).items() if metric == "count"}
+    assert counts == {
+        "Application->Login: isql->sa / application activity / CPU Busy": 10,
+        "Application->Login: bcp->app / application activity / CPU Busy": 50,
+        "cache detail / Known title / Hits": 30,
+        "cache detail / (odd) <title> / Hits": 40,
+    }

@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -43,7 +44,7 @@ class Guard:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._standing: dict[int, _Change] = {}
-        self._number = 0
+        self._numbers = count(1)
         self._guards = 0
         self._over = False
         self._process = self._begin()
@@ -95,9 +96,8 @@ class Guard:
             )
 
     def _promise(self, change: _Change) -> int:
-        self._number += 1
-        self._send(self._number, change)
-        return self._number
+        self._send(number := next(self._numbers), change)
+        return number
 
     def _send(self, number: int, change: _Change | None) -> None:
         """change: None withdraws the promise."""

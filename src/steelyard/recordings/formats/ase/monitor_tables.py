@@ -133,9 +133,7 @@ def _listed(now: Now, found: Found) -> None:
 def _close(now: Now) -> None:
     for (name, at), spins in now.counts.items():
         now.report.sample(at, name, "spins_total", float(spins))
-    if max(now.numbers.values(), default=0) > 1:
-        now.report.notice("interval-unknown", "monitor tables tell no times: their readings are numbered")
-    now.report.differences("latches", "monSpinlockActivity")
+    now.report.differences("latches", "a monitor table")
 
 
 read = Lines(

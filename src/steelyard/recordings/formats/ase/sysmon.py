@@ -74,6 +74,10 @@ def _table(now: Now, found: Found) -> None:
     now.path.clear()
 
 
+def _part(now: Now, found: Found) -> None:
+    now.words["part"] = found[1] or ""
+
+
 def _pool(now: Now, found: Found) -> None:
     now.words["pool"], now.numbers["pool"] = found[2].strip(), len(found[1])
 
@@ -110,7 +114,7 @@ def _row(now: Now, found: Found) -> None:
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
             report.sample(0, f"{words['pool'] or 'server'} {label or 'Average'}", metric, value)
         return
-    entity = " / ".join(filter(None, (words["table"], words["pool"], *now.path.values(), label)))
+    entity = " / ".join(filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label)))
     # a count with decimals is an average
     metrics = {"of_total": "of_total_percent", "count": "average" if "." in row.get("count", "") else "count"}
     for column, value in values.items():
@@ -142,6 +146,13 @@ def _title(now: Now, found: Found) -> None:
         raise NotMine
     _at(now, indent)
     now.path[indent] = body.rstrip(":")
+
+
+def _other(now: Now, found: Found) -> None:
+    """A line that is not understood: rows below it are of nothing that stands above."""
+    _at(now, indent := len(found[1]))
+    now.path[indent] = found[2]
+    raise ValueError
 
 
 def _advice(now: Now, found: Found) -> None:
@@ -188,6 +199,8 @@ read = Lines(
         # of 12.5, in one line
         numbers(r"\s*Summary +Total +(?P<total>N) % +Average +(?P<mean>N) %\s*"),
         rule(rf"( *)(?!>)(\S.*?)??\s{{2,}}({_CELL}(?:\s+{_CELL})*)\s*", _row),
+        # tables of an application, until the next section
+        rule(r" *(Application->Login: \S.*?)\s*|=+", _part),
         rule(r"( *)ThreadPool : ?([^:]*).*", _pool),
         rule(r"(.*per sec\s+per xact\s+count.*|\s*Engine Busy Utilization\s*)|\s*\S.*", _table),
         figure(r".*consuming +(N) CPU units.*", "cpu_units", "", "neither", "time"),
@@ -198,6 +211,7 @@ read = Lines(
             r"|\[\.\.\.\]|=+ ?End of Report)|\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)"
         ),
         rule(rf"( *)(?!{_HEADERS}|.*\s{{2,}}{_CELL}\s*$)([A-Z][\w /().%:'&>-]*?)\s*", _title),
+        rule(r"( *)([^-=\d\s].*?)\s*", _other),
     ),
     _close,
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from steelyard.recordings.events import reduced
+from steelyard.recordings.events import asked, reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
@@ -27,4 +27,9 @@ sniff = has(rf"\A{re.escape(_HEADING)}")
 
 def read(source: Source) -> list[Report]:
     """One report of the whole file."""
-    return reduced(source, _COLUMNS, _EVENTS)
+    found = reduced(source, _COLUMNS, _EVENTS)
+    ((phases,),) = asked(source, _COLUMNS, "select count(distinct phase) from raw", ",")
+    if phases > 1:
+        text = f"{phases} phases of BenchBase's configuration are one run"
+        found[0].notice("phases-joined", text)
+    return found

@@ -1,10 +1,12 @@
 """HammerDB: text and JSON output. NOPM and TPM are per minute. Lines of text may have a prefix."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, Now, has, known, noted, numbers, rule, word
-from steelyard.recordings.report import Work
+from steelyard.recordings.report import Report, Work
+from steelyard.recordings.source import Line, Source
 
 _MINUTE_S = 60.0
 
@@ -44,7 +46,7 @@ def _close(now: Now) -> None:
 
 
 sniff = has(r"TEST RESULT ?: System achieved \d+ |TRANSACTION COUNT", r"\A(?!SQLite format 3)")
-read = Lines(
+_LINES = Lines(
     (
         rule(
             r".*TEST RESULT ?: System achieved (?:(?P<nopm>\d+) NOPM from )?(?P<tpm>\d+) (?P<of>[A-Za-z].*?)"
@@ -79,3 +81,15 @@ read = Lines(
         r"|\d+ +VU TEST|Beginning rampup|Timing test period|Hammerdb Log @)",
     ),
 )
+
+
+def read(source: Source, lines: Iterable[Line] | None = None) -> list[Report]:
+    """A report per run; a result that is printed again, as by `job result`, is of the same run."""
+    found: list[Report] = []
+    for report in _LINES(source, lines):
+        same_users = found and report.clients in (None, found[-1].clients)
+        if same_users and report.figures and report.figures == found[-1].figures:
+            found[-1].samples.extend(report.samples)
+        else:
+            found.append(report)
+    return found

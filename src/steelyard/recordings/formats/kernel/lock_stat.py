@@ -16,8 +16,12 @@ _HEADS = """
     acquisition_bounces acquisitions hold_min_ns hold_max_ns hold_total_ns hold_avg
 """
 _COLUMNS = _HEADS.split()
-# columns that are readings
-_READINGS = ("contention_bounces", "acquisition_bounces", "wait_min_ns", "hold_min_ns", "hold_total_ns")
+# columns that are readings, by their names as such
+_READINGS = {
+    **{f"{kind}_bounces": f"{kind}_bounces_total" for kind in ("contention", "acquisition")},
+    **{f"{kind}_min_ns": f"{kind}_min_ns" for kind in ("wait", "hold")},
+    "hold_total_ns": "hold_ns_total",
+}
 _COUNTS = ("contended", "wait_total_ns", "wait_max_ns", "acquisitions")
 # up to the total of the waits: without it a row of a cut file says nothing
 _LEAST = 5
@@ -37,12 +41,12 @@ def _lock(now: Now, found: Found) -> None:
         c: exact(cell) * (1e3 if c.endswith("_ns") else 1) for c, cell in zip(columns, cells, strict=False)
     }
     captures = f"captures of {name}"
-    for metric in _READINGS:
-        now.report.sample(now.numbers[captures], name, metric, values.get(metric))
+    for column, metric in _READINGS.items():
+        now.report.sample(now.numbers[captures], name, metric, values.get(column))
     now.numbers[captures] += 1
     counts: dict[str, Any] = {c: round(values[c]) for c in _COUNTS if c in values}
-    if "hold_total_ns" in values and (n := values["acquisitions"]):
-        counts |= {"hold_mean_ns": values["hold_total_ns"] / n, "hold_max_ns": values["hold_max_ns"]}
+    if "hold_total_ns" in values and values["acquisitions"]:
+        counts |= {c: values[c] for c in ("hold_total_ns", "hold_max_ns")}
     now.report.lock(name, {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""), **counts)
 
 
@@ -62,6 +66,14 @@ def _site(now: Now, found: Found) -> None:
     now.report.sample(0, f"{found[1]} at {found[3]}", metric, float(found[2]))
 
 
+def _close(now: Now) -> None:
+    now.report.differences("locks", "/proc/lock_stat")
+    for row in now.report.rows.get("locks", ()):
+        held_ns = row.pop("hold_total_ns", None)
+        if held_ns is not None and row["acquisitions"]:
+            row["hold_mean_ns"] = held_ns / row["acquisitions"]
+
+
 # a prefix would become part of a lock's name
 sniff = has(r"^\s*(?:lock_stat version 0\.[34]\b|class name    con-bounces)")
 read = Lines(
@@ -75,5 +87,5 @@ read = Lines(
             "lock_stat: all lock debugging disabled: its counts stopped",
         ),
     ),
-    lambda now: now.report.differences("locks", "/proc/lock_stat"),
+    _close,
 )

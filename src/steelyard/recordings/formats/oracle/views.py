@@ -32,14 +32,15 @@ def _row(now: Now, row: Row) -> None:
     if not cells["name"] or f"{row.table} {name}" in now.seen or now.words[name] not in ("", address):
         raise NotMine
     now.seen.add(f"{row.table} {name}")
-    now.words[name] = address
+    now.words[name], at = address, now.numbers[name]
+    now.numbers[name] += 1
     if "gets" in counts:
         report.row("latches", latch=name, **counts)
+        for column in ("immediate_gets", "immediate_misses"):
+            report.sample(at, f"latch {name}", f"{column}_total", number(cells.get(column, "")))
     elif value is None:
         raise NotMine
     else:
-        at = now.numbers[name]
-        now.numbers[name] += 1
         counted = "Count" in name and "Block Count" not in name
         metric = slug(cells["name"]) + ("_total" if counted else "")
         report.sample(at, f"result cache{of}", metric, value)
@@ -47,10 +48,8 @@ def _row(now: Now, row: Row) -> None:
             report.sample(at, f"result cache{of}", "block_count_current_limit", value)
 
 
-def _close(now: Now) -> None:
-    if max(now.numbers.values(), default=0) > 1:
-        now.report.notice("interval-unknown", "the views tell no times: their readings are numbered")
-    now.report.differences("latches", "v$latch")
-
-
-read = Lines((known(r"\s*(?:\d+ rows? selected\.|SQL>|Elapsed: )"),), _close, table=_row)
+read = Lines(
+    (known(r"\s*(?:\d+ rows? selected\.|SQL>|Elapsed: )"),),
+    lambda now: now.report.differences("latches", "v$latch"),
+    table=_row,
+)
