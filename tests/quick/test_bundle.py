@@ -311,7 +311,7 @@ def test_a_counter_that_appears_late_was_zero_in_the_readings_before(
     assert found == {"Lock:tuple": pytest.approx(per_s), "sessions": pytest.approx(1)}
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     first_s=st.floats(0.0, 2.0),
     growth=st.lists(st.integers(0, 10**6), min_size=8, max_size=8),

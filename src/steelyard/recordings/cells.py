@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, tzinfo
 LARGEST = 2.0**53
 # of a report: no number here, which is never the same as 0
 _NONE = re.compile(r"n/?a|null|-|--|#+|\.|", re.IGNORECASE)
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{,2}(,\d{3})+(\.\d+)?")
 # "12." is the beginning of a number that was cut off
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")

@@ -149,8 +149,9 @@ class Report:
         mean_ms, clients, seconds = self.value("latency_mean"), self.clients, self.seconds
         if mean_ms and clients and seconds and self.work:
             done, most_ms = self.work.transactions, clients * seconds * 1e3
+            half_ms = 0.5 * 10.0 ** -len(f"{mean_ms:.12g}".partition(".")[2])
             said = f"{done:,} of {mean_ms:g} ms by {clients} clients in {seconds:g} s"
-            self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK)
+            self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK + half_ms / mean_ms)
 
     def notice(self, code: str, text: str) -> None:
         """Adds what a reader must know, once."""

@@ -28,7 +28,12 @@ _HEAD_MAX = 1 << 20
 _LONGEST_S = 1e9
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 # not thousands of them, nor a rate per minute or hour by its name, as tpmC
-_UNIT = re.compile(r"(?!(?i:tpm|nopm|qph|[km](?:tps|ops|qps|iops)))[^/]*|(?![kKMG]/)[^/]*/(?:s|min|h)")
+_UNIT = re.compile(
+    r"(?!(?i:.*(?:thousand|million|\bper (?!s)|pm\b)|tpm|nopm|qph|[kmg](?:[a-z]ps|iops)))[^/]*"
+    r"|(?!(?i:thousand|million)|[kKMG](?:B?/|op|req|tx|tr|qu))[^/]*/(?:s|min|h)"
+)
+
+_COMMA = re.compile(r"^(-?\d+),(?=\d+$)")
 
 # by option, block and number of clients
 _Points = dict[tuple[str, int, int | None], Report]
@@ -119,10 +124,15 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
                 why = f'{place}: no column "{column}"{nearest(column, found.columns)}'
                 raise InputError(_cause(place) or why, _ROWS_HINT)
         wanted = found.columns if table.into else wanted
+        # where `;` divides the cells, a comma is a decimal one
+        sniffed = f"select delimiter from sniff_csv('{pattern}')"
+        comma = reader == "read_csv" and connection.execute(sniffed).fetchall() == [(";",)]
         rows = found.select(*map(duckdb.ColumnExpression, wanted)).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
-    return [dict(zip(wanted, row, strict=True)) for row in rows]
+    if not comma:
+        return [dict(zip(wanted, row, strict=True)) for row in rows]
+    return [{name: cell and _COMMA.sub(r"\1.", str(cell)) for name, cell in zip(wanted, row, strict=True)} for row in rows]
 
 
 def _cause(place: Path) -> str:

@@ -15,8 +15,8 @@ read = Lines(
         figure(r".*Minimum transactions .* = +(\d+)(?! *\d).*", "warehouse_least", "", "neither", "no"),
         figure(r".*Maximum transactions .* = +(\d+)(?! *\d).*", "warehouse_most", "", "neither", "no"),
         figure(r".*throughput = +(N) SPECjbb2005 bops.*", "bops", "bops", "higher", "no", once="bops"),
-        rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?) *", _property),
-        known(r"(?:result|input|config|global)\.\S+?=|\s*Calculating results[ .]*$"),
+        rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?(?:E-?\d+)?) *", _property),
+        known(r"(?:input|config|global)\.\S+?=|result\.\S+?= *(?!-?\d[\d.,E-]* *$)|\s*Calculating results[ .]*$"),
     ),
     after=("bops", ".*(?:Minimum|Maximum|Difference|Calculating)"),
 )

@@ -37,7 +37,8 @@ _OLD = (
 _COUNTED = (
     r"\s+(?:transactions: +(?P<done>\d+) +\((?P<per_s>N) per sec\.\)"
     r"|total number of events: +(?P<events>\d+)|ignored errors: +(?P<failed>\d+) +\(.*"
-    r"|reconnects: +(?P<reconnects>\d+) +\(.*|read: +(?P<queries_read>\d+)|write: +(?P<queries_write>\d+)"
+    r"|reconnects: +(?P<reconnects>\d+) +\(.*|read/write requests: +(?P<read_write_requests>\d+) +\(.*"
+    r"|other operations: +(?P<other_operations>\d+) +\(.*|read: +(?P<queries_read>\d+)|write: +(?P<queries_write>\d+)"
     r"|other: +(?P<queries_other>\d+)|total: +(?P<queries_total>\d+)|sum: +(?P<latency_sum_ms>N)"
     r"|total time taken by event execution: +(?P<latency_sum_s>N)s?)"
 )
@@ -75,7 +76,8 @@ def _close(now: Now) -> None:
     report, n = now.report, now.numbers
     n.setdefault("clients", n["threads"])
     if "events" in n:
-        n.setdefault("done", n["events"])
+        # without transactions each event is one
+        n["done"] = n["done"] or n["events"]
     done, total_ms = n["done"], n["latency_sum_ms"] or 1e3 * n["latency_sum_s"]
     for name in _COUNTS:
         report.sample(0, "sysbench", name, n.get(name))
@@ -104,11 +106,12 @@ def _close(now: Now) -> None:
         report.foot(said, done * mean, total_ms, 0.005 / mean + _SLACK / 10)
 
 
-_COUNTS = ("queries_read", "queries_write", "queries_other", "queries_total", "reconnects", "latency_sum_ms")
+_COUNTS = ("queries_read", "queries_write", "queries_other", "queries_total", "read_write_requests",
+           "other_operations", "reconnects", "latency_sum_ms")  # fmt: skip
 _TITLES = (
     "Running the test|Report |Initializing|Threads started|(?:SQL|OLTP test|General) statistics|Latency"
     "|Throughput|Threads fairness|Warning|Prime numbers|CPU speed|Random number|\\s+response time:$"
-    "|\\s+(?:queries(?: performed)?|events per second|events/s|read/write requests|other operations):"
+    "|\\s+(?:queries(?: performed)?|events per second|events/s):"
 )
 _AT_START = r"\s+(?:total time|time elapsed): +(?P<seconds>N)s"
 sniff = has(r"\A\s*sysbench |^\[ *\d+s ?\] (?:thds|threads): N")

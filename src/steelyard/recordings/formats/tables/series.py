@@ -8,7 +8,7 @@ from steelyard.recordings.cells import exact, whole
 from steelyard.recordings.lines import Lines, NotMine, Now, has
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
-from steelyard.recordings.tables import Row
+from steelyard.recordings.tables import Row, cell
 
 _SLOWEST_PER_S = 1e-9
 
@@ -25,8 +25,11 @@ def read(source: Source) -> list[Report]:
             raise NotMine
         found.append(Report(source.place(row.line), clients=clients))
         found[-1].rate(per_s)
+        # a column that names systems would make them one
+        now.texts.add(row, {name: cell(text) for name, text in row.cells.items()})
 
-    Lines((), table=take)(source)
+    (table,) = Lines((), table=take)(source)
     if not found:
         raise InputError(f"{source.path}: no rows")
+    found[0].notices += table.notices
     return found
