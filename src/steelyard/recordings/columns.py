@@ -24,6 +24,8 @@ _KNOWN = re.compile(
 _RATE = re.compile(r".*_per_s|(?!mem_).*_percent|tps|[kmg]?b_\w+|(?:aqu|avgqu)_sz|iodelay")
 # of the CPUs' time what is idle, waits for I/O, or was taken by the host of a guest
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
+# of vmstat, what a first reading gives as means since the boot
+_OF_BOOT = re.compile(r".*_percent|in|cs")
 
 
 class _Row(NamedTuple):
@@ -56,7 +58,7 @@ class Columns:
 
     busy: things whose shares form the CPU's use, by the figure. since_boot: the first reading counts since
     the boot, and is left out where others follow. page: rows between two headings; fewer: it began again.
-    idle: whether a thing without activity is not listed.
+    idle: pattern of things that are not listed without activity.
     """
 
     tool: str
@@ -64,7 +66,7 @@ class Columns:
     busy: Mapping[str, str] = field(default_factory=dict[str, str])
     since_boot: bool = False
     page: int = 0
-    idle: bool = False
+    idle: str = ""
 
     def __call__(self, source: Source) -> list[Report]:
         """One report. Raises InputError."""
@@ -91,6 +93,9 @@ class Columns:
                 if row.at_s is None:
                     text = f"{self.tool} tells no times: its readings are numbered"
                     report.notice("interval-unknown", text)
+                elif row.at_s == row.first_s:
+                    text = f"the only reading of {self.tool} counts since the boot"
+                    report.notice("since-boot", text)
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
@@ -98,9 +103,11 @@ class Columns:
                 listed[row.heading, thing] = listed.get((row.heading, thing), 0.0) + of_s
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
-                    if idle and row.foots and re.fullmatch(things, thing):
+                    if idle and row.foots and any(values.values()) and re.fullmatch(things, thing):
                         busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
-        for (heading, thing), listed_s in listed.items() if self.idle else ():
+        for (heading, thing), listed_s in listed.items():
+            if not re.fullmatch(self.idle, thing):
+                continue
             # what it did not list was idle
             rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
             if (idle_s := sum(readings[heading].values()) - listed_s) > 1e-6:
@@ -152,6 +159,7 @@ class Columns:
                 rows, again = 0, number if began_again else again
                 first_s = own[0] if first_s is None else first_s
             before_s, last_s = spans.get(heading, (None, None))
+            paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
@@ -160,10 +168,14 @@ class Columns:
             if timed != (at_s is not None):
                 source.skip(line, text)
                 continue
-            # mpstat prints a heading above each reading, which does not tell where it began again
-            known = boot.get(entity) if named and not any(thing for _, thing in seen) else None
-            of = things.get(entity, {})
-            if known and all(abs(v - known.get(name, -9.0)) <= max(1.0, v / 100) for name, v in of.items()):
+            # mpstat prints a heading above each reading; vmstat's page may end where it began again
+            first = not (any(thing for _, thing in seen) if named else rows)
+            near = 100 if named else 20
+            of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
+            known = boot.get(entity) if first else None
+            if known and all(abs(v - known.get(n, -9.0)) <= max(1.0, v / near) for n, v in of.items()):
+                again = number
+            if first and paused and since_boot and not named:
                 again = number
             seen.add((heading, entity))
             rows, unequal = rows + 1, unequal + (not foots)
@@ -173,7 +185,7 @@ class Columns:
                 continue
             # iostat begins with a banner
             if since_boot and self.page and not number:
-                boot |= things
+                boot[entity] = of
             yield _Row(heading, number, first_s, before_s, at_s, zone, things, foots)
         if self.idle:
             yield from _silent(seen, spans, number, first_s, stamp[1])
@@ -189,13 +201,13 @@ class Columns:
         clocks: dict[Heading | None, float] = {}
         for line, text in source.lines():
             if banner := BANNER.match(text):
-                if report.facts.get("host", banner[2]) != banner[2]:
-                    raise InputError(f"{source.path}:{line}: another host, {banner[2]}", "split the file")
-                report.facts |= {"host": banner[2], "CPUs": banner[5]}
-                if day := day_of(banner[3]):
+                if report.facts.get("host", banner[1]) != banner[1]:
+                    raise InputError(f"{source.path}:{line}: another host, {banner[1]}", "split the file")
+                report.facts |= {"host": banner[1], "CPUs": banner[3] or "unknown"}
+                if day := day_of(banner[2]):
                     day_s = day.toordinal() * DAY_S
                 else:
-                    said = f"the date {banner[3]} is no day, or one of two: times are those of an unknown day"
+                    said = f"the date {banner[2]} is no day, or one of two: times are those of an unknown day"
                     report.notice("date-unknown", said)
                 continue
             if _KNOWN.match(text):

@@ -142,8 +142,14 @@ def _clients(report: Report, connection: duckdb.DuckDBPyConnection) -> None:
         " 1e3 * any_value(p99.us) from clients left join p99 using (client)"
         f" group by client order by client limit {_CLIENTS_MAX}"
     ).fetchall()
-    ((users,),) = connection.execute("select max(users) from counted").fetchall()
-    report.clients = users or len(rows) or None
+    ((users, at_once),) = connection.execute(
+        "with clients as (select min(first_us) as began, max(last_us) as ended from counted"
+        " where not of_second and state <> 'sum' group by client),"
+        " steps as (select began as us, 1 as step from clients union all select ended, -1 from clients)"
+        " select (select max(users) from counted), max(n)"
+        " from (select sum(step) over (order by us, step) as n from steps)"
+    ).fetchall()
+    report.clients = max(users, at_once) if users else len(rows) or None
     for i, (done, failed, mean, p99) in enumerate(rows):
         if mean is not None:
             report.row("clients", client=i, transactions=done, errors=failed, mean_ns=mean, p99_ns=p99)

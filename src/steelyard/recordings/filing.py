@@ -13,8 +13,8 @@ from pathlib import Path
 from steelyard.errors import InputError
 from steelyard.recordings.schedule import NO_CHOICE, FileChoice, Schedule
 
-_BLOCK = re.compile(r"(?:block|run)[-_]?(\d{1,4})")
-_CLIENTS = re.compile(r"(?:clients|users)[-_]?(\d{1,4})")
+# a block, or a load point
+_NUMBERED = re.compile(r"(?:block|run)[-_]?(\d{1,4})|(?:clients|users)[-_]?(\d{1,4})")
 _CODE = re.compile(r"[A-Za-z0-9.+-]{1,24}")
 _FILES_MAX = 100_000
 
@@ -46,7 +46,8 @@ def alone(arguments: Sequence[str]) -> list[Filed]:
     for text in arguments:
         if Path(text).is_dir():
             raise InputError(f"{text}: a folder", "add --by-folder")
-    return [_of_folder(Path(text), label) for text in arguments]
+    paths = [Path(text) for text in arguments]
+    return [_of_folder(path, label, _common(paths)) for path in paths]
 
 
 def by_options(given: Sequence[str]) -> list[Filed]:
@@ -56,31 +57,32 @@ def by_options(given: Sequence[str]) -> list[Filed]:
         name, _, pattern = text.partition("=")
         if not name or not pattern:
             raise InputError(f'--option "{text}": not NAME=FILES', "--option P='process/*.txt'")
-        found += [_of_folder(path, name) for path in _files([pattern], Path(), f"--option {name}")]
+        paths = [*_files([pattern], Path(), f"--option {name}")]
+        found += [_of_folder(path, name, _common(paths)) for path in paths]
     return found
 
 
 def by_folder(arguments: Sequence[str]) -> list[Filed]:
-    """Files and folders: the folder below the common one is the option. Raises InputError."""
+    """Files and folders: below the common one the first that is no block is the option. Raises InputError."""
     files = [path for text in arguments for path in _walked(Path(text))]
     if not files:
         raise InputError("no files to import", "name files or folders")
-    common = Path(os.path.commonpath({path.absolute().parent for path in files}))
+    common = _common(files)
+    names: dict[str, str] = {}
     found: list[Filed] = []
     for path in files:
-        first = next(iter(path.absolute().parent.relative_to(common).parts), "")
-        known = first and not (_BLOCK.fullmatch(first) or _CLIENTS.fullmatch(first))
-        found.append(_of_folder(path, code_of(first if known else common.name)))
+        folders = path.absolute().parent.relative_to(common).parts
+        option = next((name for name in folders if not _NUMBERED.fullmatch(name)), common.name)
+        found.append(_of_folder(path, code_of(option, names), common))
     return found
 
 
 def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
     """Files of a schedule, with what it says of them. Raises InputError."""
-    found = [
-        _of_folder(path, code)
-        for code, option in schedule.options.items()
-        for path in _files(option.files, folder, f"options.{code}")
-    ]
+    found: list[Filed] = []
+    for code, option in schedule.options.items():
+        paths = [*_files(option.files, folder, f"options.{code}")]
+        found += [_of_folder(path, code, _common(paths)) for path in paths]
     for number, run in enumerate(schedule.runs):
         try:
             began = datetime.fromisoformat(run.began) if run.began else None
@@ -93,26 +95,46 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
             )
             for path in _files(run.files, folder, f"runs.{number}")
         ]
-    return [_chosen(one, schedule.choices, folder) for one in found]
+    for choice in schedule.choices:
+        chosen = [one for one in found if one.path.match(choice.files) or one.path == folder / choice.files]
+        if not chosen:
+            raise InputError(f'choices: no file matches "{choice.files}"')
+        said = choice.model_dump(exclude_unset=True)
+        told = [replace(one, choices=one.choices.model_copy(update=said)) for one in chosen]
+        found = [one for one in found if one not in chosen] + told
+    return found
 
 
-def code_of(text: str) -> str:
-    """A name as the code of an option."""
-    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-_") or "recording"
+def code_of(text: str, names: dict[str, str] | None = None) -> str:
+    """A name as the code of an option. names: of the codes that there are. Raises InputError for another."""
+    # a code is limited part by part
+    code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-_") or "recording"
+    if names is not None:
+        code = "_".join(part[:24] for part in code.split("_"))
+    if names is not None and names.setdefault(code, text) != text:
+        raise InputError(f'"{names[code]}" and "{text}" are one option, {code}', "rename one of them")
+    return code
 
 
-def _of_folder(path: Path, option: str) -> Filed:
+def _common(files: Iterable[Path]) -> Path:
+    """The folder that holds them all, and is no block or load point."""
+    common = Path(os.path.commonpath({path.absolute().parent for path in files}))
+    while _NUMBERED.fullmatch(common.name):
+        common = common.parent
+    return common
+
+
+def _of_folder(path: Path, option: str, common: Path) -> Filed:
     """A file with what the folders below its option say."""
     if not all(_CODE.fullmatch(part) for part in option.split("_")):
         raise InputError(
             f'option "{option}": use letters, digits, ".", "+" and "-" (1 to 24), `_` between factors'
         )
     folder = path.absolute().parent
+    below = reversed(folder.relative_to(common).parts)
     # the innermost folder of such a name; 0 is none
-    block, clients = (
-        next((int(found[1]) or None for found in map(name.fullmatch, reversed(folder.parts)) if found), None)
-        for name in (_BLOCK, _CLIENTS)
-    )
+    numbers = [found for found in map(_NUMBERED.fullmatch, below) if found]
+    block, clients = (next((int(one[n]) or None for one in numbers if one[n]), None) for n in (1, 2))
     return Filed(path, option, f"block {block}" if block else str(folder), block, clients)
 
 
@@ -146,10 +168,3 @@ def _sorted(paths: Iterable[Path]) -> list[Path]:
             (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", str(path))
         ],
     )
-
-
-def _chosen(one: Filed, choices: Sequence[FileChoice], folder: Path) -> Filed:
-    for choice in choices:
-        if one.path.match(choice.files) or one.path == folder / choice.files:
-            return replace(one, choices=choice)
-    return one

@@ -91,7 +91,8 @@ def row_of(
     except ValueError:
         return None
     for i, name in heading.numbers:
-        if (value := values[i]) is not None:
+        # -1: the tool may not read it
+        if (value := values[i]) is not None and (value >= 0 or i not in heading.rates):
             thing = heading.shares_of * (i in heading.shares) or entity
             things.setdefault(thing, {})[name] = value
     shares = [values[i] or 0.0 for i in heading.shares]

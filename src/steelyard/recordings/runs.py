@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -26,8 +26,10 @@ from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Skipped, Source
 
 _SAY = "say which file belongs to which run in a schedule: steelyard import --example"
-# pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1
-_THREAD = re.compile(r"(\.\d+)\.\d+$")
+# pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1, packed or not
+_THREAD = re.compile(r"(\.\d+)\.\d+((?:\.[a-z]\w*)*)$")
+# runs of one option have the same of these
+_SAME = ("transaction type", "scaling factor", "query mode", "TPM of", "DBMS Type", "Benchmark Type")
 _SLACK_S = 1.0
 _TICK_S = 0.2
 
@@ -49,6 +51,7 @@ def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> t
     for group in groups.values():
         reports = [report for one in group for report in _read(one, unread, progress, deadline)]
         runs.setdefault(group[0].option, []).extend(_of_group(group[0], reports))
+    _check_alike(runs)
     for option, found in runs.items():
         _number(option, found)
     return [*itertools.chain(*runs.values())], unread
@@ -61,7 +64,8 @@ def _read(one: Filed, unread: Unread, progress: Progress, deadline: Deadline) ->
     if source.skipped.count:
         unread[str(one.path)] = source.skipped
     for report in found:
-        report.clients = one.clients or report.clients
+        # a log shows those that did something
+        report.clients = (report.detail < 2 and report.clients) or one.clients or report.clients
         report.began = _by_our_clock(report.began or one.began, one.choices)
         report.seconds = report.seconds or one.seconds
     return found
@@ -142,6 +146,24 @@ def _of_group(first: Filed, reports: Iterable[Report]) -> list[PlacedRun]:
     return runs
 
 
+def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
+    """Raises InputError for two workloads in one option, and for a run that was read twice."""
+    for option, found in runs.items():
+        seen: dict[object, str] = {}
+        facts: dict[tuple[str, str], Report] = {}
+        for report in (report for run in found for report in run.reports if report.work):
+            for name in report.facts.keys() & {*_SAME}:
+                first = facts.setdefault((report.format, name), report)
+                if first.facts[name] != report.facts[name]:
+                    text = f"{name}: {report.facts[name]}, and {first.facts[name]} in {first.place}"
+                    hint = "make each of them an option of its own"
+                    raise InputError(f"{report.place}: option {option} has two workloads: {text}", hint)
+            same = seen.setdefault((report.work, *report.figures), report.file)
+            if report.figures and report.work and report.work.driver and same != report.file:
+                text = f"{report.place}: the same run as in {same}, to the last figure"
+                raise InputError(text, "leave one of them out")
+
+
 def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:
     """A run of the reports of each format: those that counted work at its load points, and others."""
     worked: Reports = []
@@ -159,9 +181,13 @@ def _threads_joined(reports: Iterable[Report]) -> Reports:
     """Logs of the threads of one pgbench become one report."""
     found: Reports = []
     logs: dict[str, Reports] = {}
+    reports = [*reports]
+    files = {report.file for report in reports}
     for report in reports:
         if report.format == "drivers/pgbench_log":
-            logs.setdefault(_THREAD.sub(r"\1", report.file), []).append(report)
+            # a prefix may end with a number
+            first = _THREAD.sub(r"\1\2", report.file)
+            logs.setdefault(first if first in files else report.file, []).append(report)
         else:
             found.append(report)
     return found + [merged(threads, side_by_side=True) for threads in logs.values()]
@@ -174,12 +200,12 @@ def _check_servers(reports: Sequence[Report]) -> None:
         raise InputError(
             f"two servers in one folder: {', '.join(servers)}", "make each of them an option of its own"
         )
-    hosts = {(report.format, report.facts["host"]) for report in reports if "host" in report.facts}
-    if len(hosts) > len({name for name, _ in hosts}):
-        named = ", ".join(sorted({host for _, host in hosts}))
+    hosts = {report.facts["host"] for report in reports if "host" in report.facts}
+    if len(hosts) > 1:
+        named = ", ".join(sorted(hosts))
         raise InputError(f"two hosts together: {named}", "make each of them an option of its own")
     timed = sorted(
-        (r for r in reports if r.server and r.began and r.seconds is not None),
+        (r for r in reports if (r.server or r.work) and r.began and r.seconds is not None),
         key=lambda r: (r.format, str(r.began)),
     )
     for a, b in itertools.pairwise(timed):

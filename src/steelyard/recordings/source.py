@@ -41,7 +41,7 @@ _CHECKED = 1000
 _LINES_MAX = 100_000
 _SECTION = re.compile(r"### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
-BANNER = re.compile(r"(Linux|SunOS) \S+ \((\S+)\)\s+(\S+)\s+_(\S+)_\s+\((\d+) CPU\)")
+BANNER = re.compile(r"(?:Linux|SunOS) \S+ \((\S+)\)\s+(\d\S*)(?:\s+_\S+_\s+\((\d+) CPU\))?")
 # a number that was too wide for its column
 _TOO_WIDE = re.compile(r"""(?<![^\s,|"'>])#{2,}(?![^\s,|"'<%)])""")
 _TITLE = re.compile(r"\s*#+\s+[A-Za-z=.]|#+$")
@@ -138,11 +138,15 @@ class Source:
     def sections(self) -> "list[Source]":
         """The parts of a file that titles divide, or banners; the file itself where there are none."""
         head = self.head().split("\n")
-        banners = sum(bool(BANNER.match(line)) for line in head)
+        banners = 0
+        if any(map(BANNER.match, head)):
+            banners = sum(bool(BANNER.match(line)) for _, line in self._numbered())
         if banners < 2 and not any(_SECTION.fullmatch(line) for line in head):
             return [self]
         lines, whole = _until(self._numbered(), _SECTIONS_BYTES)
         if not whole:
+            if banners > 1:
+                raise InputError(f"{self.path}: {banners} outputs in one long file", "split the file")
             return [self]
         parts: list[tuple[str, list[Line]]] = [("", [])]
         for number, text in lines:

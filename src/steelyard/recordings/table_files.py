@@ -57,11 +57,11 @@ def runs_of_tables(
 def _add(
     table: TableFile, place: Path, points: _Points, unread: dict[str, Skipped], deadline: Deadline
 ) -> None:
-    skipped = Skipped()
+    skipped, names = Skipped(), dict[str, str]()
     counted: Counter[tuple[str, int | None]] = Counter()
     for line, row in enumerate(_rows(table, place, deadline), start=1):
         try:
-            option = _option(row[table.option])
+            option = _option(row[table.option], names)
             clients = _whole(row[table.clients], "number of clients", 10_000) if table.clients else None
             block = 1 if table.into else counted[option, clients] + 1
             block = _whole(row[table.block], "block") if table.block else block
@@ -132,7 +132,10 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     if not comma:
         return [dict(zip(wanted, row, strict=True)) for row in rows]
-    return [{name: cell and _COMMA.sub(r"\1.", str(cell)) for name, cell in zip(wanted, row, strict=True)} for row in rows]
+    return [
+        {name: cell and _COMMA.sub(r"\1.", str(cell)) for name, cell in zip(wanted, row, strict=True)}
+        for row in rows
+    ]
 
 
 def _cause(place: Path) -> str:
@@ -166,12 +169,11 @@ def _first_fault(place: Path) -> str:
     return next((said for column, said in texts.items() if numbers[column]), "")
 
 
-def _option(cell: Any) -> str:
-    """Its code. Raises ValueError where it is missing."""
+def _option(cell: Any, names: dict[str, str]) -> str:
+    """Its code. names: of the codes that there are. Raises ValueError where it is missing, and InputError."""
     if not (text := str(cell or "").strip()):
         raise ValueError("no option")
-    # a code is limited part by part
-    return "_".join(part[:24] for part in code_of(text).split("_"))
+    return code_of(text, names)
 
 
 def _fill(report: Report, table: TableFile, row: Mapping[str, Any]) -> None:

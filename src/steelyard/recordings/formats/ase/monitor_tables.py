@@ -17,19 +17,16 @@ _KNOWING = """
     instanceid enginenumber spinlockname totalsizekb numsearches cacheid cachename waiteventid spid kpid dbid
 """
 _KNOWN = {*_KNOWING.split()}
-_COUNTED = """
-    numsearches hitcount numinserts numremovals numrecompilesschemachanges numrecompilesplanflushes
-    grabs spins waits logicalreads physicalreads cachesearches committed rollbacks transactions
-    selects inserts updates deletes contextswitches cputime usercputime systemcputime idlecputime
-    iocputime waittime reads apfreads writes physicalwrites pagesread pageswritten ios
-    devsemaphorerequests devsemaphorewaits requests loads stalls yields diskiochecks diskiopolled
-    diskiocompleted lockrequests lockwaits rowsinserted rowsdeleted rowsupdated usedcount
-"""
-_COUNTERS = {*_COUNTED.split()}
+# what is read as a level; all other numbers count since the server started
+_LEVEL = re.compile(
+    r"(?!iosize).*(?:kb|mb|size|percent|pct|rate|ratio|active|free|pages|statements|connections|touched|partitions"
+    r"|buffers|overhead|level|priority|status|used|contention|_limit)|(?:max|min(?!or)|avg|longest|current)\w*"
+)
 # columns that say of which thing a row is
 _NAMING = """
     spinlockname cachename iobuffersize enginenumber name logicalname iotype dbname objectname dbid objectid
     indexid partitionid moduleid allocatorid statisticid spid kpid waiteventid instanceid
+    controllerid threadid
 """
 NAMES = _NAMING.split()
 _OF_PROCESS = ("spid", "kpid", "waiteventid", "instanceid")
@@ -85,7 +82,11 @@ def keys_of(cells: Cells) -> list[str]:
     """
     given = [name for name in NAMES if cell(cells.get(name, "")) is not None]
     keys = _OF_PROCESS if "spid" in cells and "objectid" not in cells else NAMES
-    told = {"instanceid": cells.get("instanceid") != "0", "waiteventid": "waits" in cells}
+    told = {
+        "instanceid": cells.get("instanceid") != "0",
+        "waiteventid": "waits" in cells,
+        "threadid": not cells.keys() & {"enginenumber", "controllerid"},
+    }
     return [name for name in given if name in keys and told.get(name, True)] or given
 
 
@@ -97,9 +98,10 @@ def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Ce
             numbers[f"{used}_limit"] = sum((numbers[part] for part in parts), 0.0)
     if not numbers:
         raise ValueError(entity)
-    report.samples.add_row(
-        at_s, entity, {f"{c}_total" if c in _COUNTERS else c: v for c, v in numbers.items()}
-    )
+    counts = {column: value for column, value in numbers.items() if not _LEVEL.fullmatch(column)}
+    # most of them with decimals: they are computed, as shares of an interval
+    end = "" if 2 * sum(value % 1 > 0 for value in counts.values()) > len(counts) else "_total"
+    report.samples.add_row(at_s, entity, {c + end * (c in counts): v for c, v in numbers.items()})
 
 
 def add_spinlock(now: Now, capture: int, cells: Cells) -> str:

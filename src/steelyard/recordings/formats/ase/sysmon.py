@@ -114,7 +114,9 @@ def _row(now: Now, found: Found) -> None:
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
             report.sample(0, f"{words['pool'] or 'server'} {label or 'Average'}", metric, value)
         return
-    entity = " / ".join(filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label)))
+    entity = " / ".join(
+        filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label))
+    )
     # a count with decimals is an average
     metrics = {"of_total": "of_total_percent", "count": "average" if "." in row.get("count", "") else "count"}
     for column, value in values.items():

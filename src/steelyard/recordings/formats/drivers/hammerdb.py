@@ -54,7 +54,11 @@ _LINES = Lines(
             _result,
             "result",
         ),
-        rule(r"(?i).*?(\d+) (?:(?:Active )?Virtual Users|Active Sessions) (?:configured|Created)( with Monitor VU)?.*", _users),
+        rule(
+            r"(?i).*?(\d+) (?:(?:Active )?Virtual Users|Active Sessions) (?:configured|Created)"
+            r"( with Monitor VU)?.*",
+            _users,
+        ),
         numbers(r".*Timing test period of (?P<minutes>\d+) in minutes.*"),
         rule(r'\s*"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)": "(N)",?', _count),
         word(r'\s*"(?P<procedure>[^"]*)": \{'),

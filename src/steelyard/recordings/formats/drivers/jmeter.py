@@ -1,5 +1,8 @@
 """JMeter: JTL as CSV. A row per sample; its columns are configurable, and are read by name."""
 
+import re
+
+from steelyard.errors import InputError
 from steelyard.recordings.events import asked, reduced
 from steelyard.recordings.lines import has
 from steelyard.recordings.report import Report
@@ -17,8 +20,12 @@ _ROWS = """
 # whether labels end as those of redirects do, and whether the parts of transactions have rows of their own
 _KINDS = """
     select coalesce(bool_or(name <> request), false),
-        coalesce(sum(samples), 0) <= 2 * count(*) filter (samples is null)
-    from timed
+        coalesce(sum(samples), 0) <= 2 * count(*) filter (samples is null), coalesce(bool_or(twice), false)
+    from (
+        -- a thread takes one sample at a time: two that overlap by 10 ms are of two engines
+        select *, lead(first_ms) over w + 10 < last_ms and lead(last_ms) over w > last_ms as twice
+        from timed window w as (partition by thread, name order by first_ms, last_ms desc)
+    )
 """
 _EVENTS = """
     select last_ms * 1000 as end_us, elapsed * 1000 as us, hash(thread) as client, users,
@@ -51,7 +58,10 @@ sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")
 
 def read(source: Source) -> list[Report]:
     """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
-    names = source.head().partition("\n")[0].strip().split(",")
+    head = source.head()
+    if re.search(r"\d[.,]\d+E\+\d", head):
+        raise InputError(f"{source.path}: its times are rounded, as by a spreadsheet", "take JMeter's file")
+    names = head.partition("\n")[0].strip().split(",")
     columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
 
     def of(name: str, sql: str, otherwise: str = "null") -> str:
@@ -62,17 +72,18 @@ def read(source: Source) -> list[Report]:
         thread=of("threadName", '"threadName"'),
         name=of("label", "label", "''"),
         samples=of("responseMessage", f"try_cast({message} as int)"),
-        # of several hosts, which stand before the names of their threads, each counts its own
-        users=of(
-            "allThreads", "if(thread similar to '\\S+-.+ \\d+-\\d+', null, try_cast(\"allThreads\" as int))"
-        ),
+        # of several hosts each counts its own
+        users=of("allThreads", 'try_cast("allThreads" as int)'),
         # a row that was cut off, or lost a cell, has no last one; one of several samples tells none of them
         whole=f'"{names[-1]}" is not null'
         + of("success", " and lower(success) in ('true', 'false')", "")
         + of("SampleCount", " and \"SampleCount\" = '1'", ""),
         good=of("success", "lower(success) = 'true'", "true"),
     )
-    ((suffixes, parts_are_listed),) = asked(source, columns, rows + _KINDS, ",")
+    ((suffixes, parts_are_listed, twice),) = asked(source, columns, rows + _KINDS, ",")
+    if twice and "threadName" in names:
+        text = f"{source.path}: a thread has two samples at once, as of two engines with equal names"
+        raise InputError(text, "put the engine's name before that of its threads")
     by_place = "responseMessage" not in names
     sums = "samples is not null" if parts_are_listed else "false"
     nested = f"(select *, {sums} as within from timed)"

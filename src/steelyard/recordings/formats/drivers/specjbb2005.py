@@ -16,7 +16,9 @@ read = Lines(
         figure(r".*Maximum transactions .* = +(\d+)(?! *\d).*", "warehouse_most", "", "neither", "no"),
         figure(r".*throughput = +(N) SPECjbb2005 bops.*", "bops", "bops", "higher", "no", once="bops"),
         rule(r"((?:result|input|config|global)\.\S+?)= *(-?\d+(?:\.\d+)?(?:E-?\d+)?) *", _property),
-        known(r"(?:input|config|global)\.\S+?=|result\.\S+?= *(?!-?\d[\d.,E-]* *$)|\s*Calculating results[ .]*$"),
+        known(
+            r"(?:input|config|global)\.\S+?=|result\.\S+?= *(?!-?\d[\d.,E-]* *$)|\s*Calculating results[ .]*$"
+        ),
     ),
     after=("bops", ".*(?:Minimum|Maximum|Difference|Calculating)"),
 )

@@ -38,9 +38,9 @@ _COUNTED = (
     r"\s+(?:transactions: +(?P<done>\d+) +\((?P<per_s>N) per sec\.\)"
     r"|total number of events: +(?P<events>\d+)|ignored errors: +(?P<failed>\d+) +\(.*"
     r"|reconnects: +(?P<reconnects>\d+) +\(.*|read/write requests: +(?P<read_write_requests>\d+) +\(.*"
-    r"|other operations: +(?P<other_operations>\d+) +\(.*|read: +(?P<queries_read>\d+)|write: +(?P<queries_write>\d+)"
-    r"|other: +(?P<queries_other>\d+)|total: +(?P<queries_total>\d+)|sum: +(?P<latency_sum_ms>N)"
-    r"|total time taken by event execution: +(?P<latency_sum_s>N)s?)"
+    r"|other operations: +(?P<other_operations>\d+) +\(.*|read: +(?P<queries_read>\d+)"
+    r"|write: +(?P<queries_write>\d+)|other: +(?P<queries_other>\d+)|total: +(?P<queries_total>\d+)"
+    r"|sum: +(?P<latency_sum_ms>N)|total time taken by event execution: +(?P<latency_sum_s>N)s?)"
 )
 # rates and times of the summary are rounded, and taken one after another
 _SLACK = 0.015

@@ -1,7 +1,7 @@
 """perf lock contention. The columns vary with its options, so they are read from the heading."""
 
 from steelyard.recordings.cells import time_ns
-from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, noted, rule, word
 
 _TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
@@ -13,7 +13,7 @@ def _lock(now: Now, found: Found) -> None:
     parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
     kind, symbol = parts.get("type", ""), parts.get("symbol", "")
     # a lock without a symbol, and a thread, are told by their number
-    told = symbol or parts.get("comm")
+    told = symbol or parts.get("comm") or parts.get("owner")
     number = parts.get("pid") or parts.get("address", "") * (not symbol or symbol.startswith("("))
     now.report.lock(
         " ".join(filter(None, (told, number))) or kind or found[5],
@@ -31,6 +31,7 @@ read = Lines(
     (
         word(_HEADING),
         rule(rf"\s*(\d+)\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+(\S.*?)\s*", _lock),
+        noted(r"bad: [1-9]\d*, total: .*", "perf lock: {}"),
         known(r"\s+0x[0-9a-f]+\s+\S+$|=== output for debug ===$|bad(?: rate)?: |histogram of"),
     )
 )

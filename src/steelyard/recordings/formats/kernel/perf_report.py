@@ -9,7 +9,7 @@ Of several events the first that has samples is the profile.
 import re
 
 from steelyard.recordings.cells import exact
-from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, noted, rule, word
 
 # a command may hold blanks, as threads of browsers do; a group of events has more shares
 _SYMBOL = re.compile(r"(?![\d.]+%)(?:(\S.*?)\s{2,})?(\S.*?)\s+\[([.kugH])\] (\S.*)")
@@ -42,7 +42,9 @@ def _row(now: Now, found: Found) -> None:
     fits = columns and n["total"] and bool(found[1]) == ("Children" in columns)
     if symbol is None or not fits:
         raise NotMine
-    command, _, kind, name = symbol.groups()
+    command, of, kind, name = symbol.groups()
+    # without a column of objects the first cell is a command
+    command = command or of * ("Command" in columns and "Shared" not in columns)
     percent = exact(found[2])
     count = int(cell) if with_count else round(n["total"] * percent / 100)
     function = _IPC.sub("", name).replace(";", ":") + ("_[k]" if kind == "k" else "")
@@ -71,9 +73,10 @@ read = Lines(
         rule(r"# Samples: (N)([KMG]?) +of events? '?(?P<event>[^']+)'?.*", _samples, "{event}"),
         # rows below other columns are not understood
         word(
-            r"(?P<columns>#\s+(?:Children\s+Self|Overhead)(?:\s+Samples)?)(?:\s+Command)?"
-            r"(?:\s+Shared Object)?\s+Symbol\b.*"
+            r"(?P<columns>#\s+(?:Children\s+Self|Overhead)(?:\s+Samples)?(?:\s+Command)?"
+            r"(?:\s+Shared Object)?)\s+Symbol(?:\s+IPC.*)?\s*"
         ),
+        noted(r"# Total Lost Samples: [1-9].*", "perf: {}"),
         known(r"#|\s+\||\s+-+$|[|\s]*[-|].*$|\s+\d+\.\d+%--|---"),
         rule(r"\s+(N%\s+)?(N)%\s+(\S.*?)\s*", _row),
     ),

@@ -75,6 +75,10 @@ def _row(now: Now, cells: Cells) -> None:
     report = now.report
     # Statspack heads one of its tables otherwise
     name = cells.get("latch_name") or cells.get("latch")
+    if (once := f"{sorted(cells)} {name}") in now.seen and name and "where" not in cells:
+        # another one, whose name was cut off
+        raise NotMine
+    now.seen.add(once)
     if name and now.words["part"]:
         report.notice("left-out", _OF_PARTS)
     elif name and "where" in cells:

@@ -6,6 +6,10 @@ _SECTION = r"(?P<event>\S.*?): (\d+) events in (N) seconds \(.*\)"
 
 
 def _section(now: Now, found: Found) -> None:
+    if now.report.seconds not in (None, float(found[3])):
+        # of another run: rows below are of none
+        now.words = Words()
+        raise ValueError
     now.words = Words(event=found[1])
     now.report.seconds = float(found[3])
     now.report.sample(0, found[1], "events", float(found[2]))

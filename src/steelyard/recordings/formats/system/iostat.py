@@ -14,4 +14,4 @@ def _heading(columns: list[str]) -> Heading | None:
 
 
 sniff = has(r"^(?:avg-cpu:\s+%user|Device:?\s+\S*(?:tps|/s)|.*/s .* Device$)", r"^(?:Linux \S+ \(|avg-cpu:)")
-read = Columns("iostat", _heading, {"cpu_busy_iostat": "cpu all"}, since_boot=True, idle=True)
+read = Columns("iostat", _heading, {"cpu_busy_iostat": "cpu all"}, since_boot=True, idle="device .*")

@@ -15,5 +15,5 @@ sniff = has(
 read = Columns(
     "pidstat",
     lambda columns: heading_of(columns[columns[0] == "Time" :], ("PID", "TGID", "TID", "Command")),
-    idle=True,
+    idle=".*",
 )

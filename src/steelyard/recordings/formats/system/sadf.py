@@ -81,9 +81,13 @@ def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
     at = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}")
     # from 12.7.1 on the zone has a name
     at = at.replace(tzinfo=UTC) if stamp.get("utc") == 1 or stamp.get("tz") == "UTC" else at
-    interval_s = length_s(0.0, float(stamp.get("interval", 0)))
+    interval_s = length_s(0.0, float(stamp.get("interval", 1)))
+    if not interval_s:
+        # the counters had been reset
+        report.notice("left-out", f"sadf: the record of {at} has no interval, or an impossible one: left out")
+        return
     report.began = report.began or at - timedelta(seconds=interval_s)
-    _numbers(report, (report.at(at), interval_s or 1.0), one, "host", "")
+    _numbers(report, (report.at(at), interval_s), one, "host", "")
 
 
 def _numbers(report: Report, at: tuple[float, float], value: Any, entity: str, name: str) -> None:
@@ -101,6 +105,12 @@ def _numbers(report: Report, at: tuple[float, float], value: Any, entity: str, n
 
 
 def _busy(report: Report) -> None:
+    weights = {series: table[:, 2].sum() for series, table in report.samples.tables.items()}
+    for (entity, metric), of_s in weights.items():
+        # with -z a record lists no idle disk or interface
+        idle_s = max(weights.values()) - of_s
+        if idle_s and re.match("(disk-device|iface) ", entity) and re.search("tps|kB|pck|util", metric):
+            report.sample(report.seconds or 0.0, entity, metric, 0.0, idle_s)
     means = report.samples.means()
     idle, *others = (means.get(("cpu all", f"cpu_load_{name}")) for name in ("idle", "iowait", "steal"))
     if idle is not None:

@@ -15,10 +15,13 @@ sniff = has(
 
 
 def _heading(columns: list[str]) -> Heading | None:
+    if columns[0] == "COM":
+        # a comment
+        return None
     # NFS and TCP both count `retrans/s`
     return heading_of(
         [f"nfs-{c}" if c == "retrans/s" and "call/s" in columns else c for c in columns], _NAMES
     )
 
 
-read = Columns("sar", _heading, {"cpu_busy_sar": "cpu all"})
+read = Columns("sar", _heading, {"cpu_busy_sar": "cpu all"}, idle="(?:dev|iface) .*")
