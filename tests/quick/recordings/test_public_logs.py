@@ -572,9 +572,11 @@ def test_a_result_of_hammerdb_that_is_printed_again_is_of_one_run(
     assert [work(one)[0] for one in whole(tmp_path, text)] == done
 
 
-_LOCK_STAT = "lock_stat version 0.4\n\n  &mm->mmap_sem-W: 46 {} 0.26 939.10 16371.53 194.90 47291 {} 0.16 20.69 {} 5.97\n"
+_LOCK_STAT = (
     "lock_stat version 0.4\n\n"
     "  &mm->mmap_sem-W: 46 {} 0.26 939.10 16371.53 194.90 47291 {} 0.16 20.69 {} 5.97\n"
+)
+
 
 def test_times_held_of_lock_stat_are_those_between_two_captures(tmp_path: Path) -> None:
     first, second = _LOCK_STAT.format(84, 1000, "500.00"), _LOCK_STAT.format(94, 1100, "700.00")
@@ -638,3 +640,212 @@ def test_rows_of_sp_sysmon_are_of_their_application_or_title(tmp_path: Path) -> 
         "cache detail / Known title / Hits": 30,
         "cache detail / (odd) <title> / Hits": 40,
     }
+
+
+_SYSBENCH_05 = """\
+sysbench 0.5:  multi-threaded system evaluation benchmark
+
+Number of threads: {clients}
+
+OLTP test statistics:
+    transactions:                        {done}      ({rate} per sec.)
+    read/write requests:                 783198 (15355.20 per sec.)
+    other operations:                    0      (0.00 per sec.)
+
+General statistics:
+    total time:                          60.0003s
+    total number of events:              {events}
+    total time taken by event execution: {sum}s
+    response time:
+         min:                                  0.13ms
+         avg:                                  {mean}ms
+         max:                                 43.09ms
+"""
+
+
+def test_events_of_sysbench_are_its_work_where_it_has_no_transactions(tmp_path: Path) -> None:
+    text = _SYSBENCH_05.format(clients=64, done=0, rate="0.00", events=391599, sum="3838.0", mean="9.80")
+    (report,) = whole(tmp_path, text)
+    assert work(report) == (391599, 0, 60.0003, 64) and figures(report)["latency_mean"] == 9.8
+    assert series(report)["sysbench", "read_write_requests"] == [(0, 783198)]
+
+
+def test_a_mean_that_is_rounded_up_foots(tmp_path: Path) -> None:
+    """0.17 ms stand for 0.1656: 361,145 of them take more than the one client's time."""
+    text = _SYSBENCH_05.format(
+        clients=1, done=361145, rate="6019.05", events=361145, sum="59.7923", mean="0.17"
+    )
+    (report,) = whole(tmp_path, text)
+    assert work(report)[0] == 361145
+
+
+def test_times_of_failed_transactions_of_go_tpc_do_not_count_against_the_others(tmp_path: Path) -> None:
+    line = "[Summary] {} - Takes(s): 599.9, Count: {}, TPM: {}, Sum(ms): {}, Avg(ms): {}\n"
+    text = line.format("NEW_ORDER", 15770, 1577.2, 1577000.0, 100.0) + line.format(
+        "NEW_ORDER_ERR", 4, 0.4, 207.6, 52.8
+    )
+    (report,) = whole(tmp_path, text)
+    assert work(report)[:2] == (15770, 4)
+
+
+def test_sessions_of_asynchronous_users_of_hammerdb_are_its_clients(tmp_path: Path) -> None:
+    text = "Vuser 1:128 VU * 10 AC = 1280 Active Sessions configured\n" + _RESULT.format(18664)
+    (report,) = whole(tmp_path, text)
+    assert work(report)[3] == 1280
+
+
+def test_threads_of_jmeter_that_run_at_once_are_its_clients(tmp_path: Path) -> None:
+    """Of a group whose name has a dash, and of two hosts of which each counts its own."""
+    rows = "".join(jtl(10 * n, 500, f"/{n}", thread=f"Two-Checkout 1-{n}", users=n + 1) for n in range(4))
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[3] == 4
+    rows = "".join(jtl(n, 500, "/", thread=f"h{n % 2}:1099-G 1-{n // 2}", users=n // 2 + 1) for n in range(6))
+    (report,) = whole(tmp_path, _JTL + rows, "log.jtl")
+    assert work(report)[3] == 6
+
+
+def test_two_engines_of_jmeter_with_equal_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="two samples at once"):
+        of_text(tmp_path, _JTL + jtl(0, 500, "/a") + jtl(200, 700, "/a"), "log.jtl")
+
+
+def test_times_that_a_spreadsheet_rounded_are_refused(tmp_path: Path) -> None:
+    row = jtl(0, 500, "/a").replace("1795500000000", "1.7955E+12")
+    with pytest.raises(InputError, match="rounded"):
+        of_text(tmp_path, _JTL + row, "log.jtl")
+
+
+def of_table(folder: Path, rows: str, unit: str = "1/s", name: str = "r.csv") -> dict[str, float]:
+    """Throughput per second, or another figure, by option."""
+    metric = "throughput" if unit != "ms" else "p99"
+    (folder / name).write_text(rows)
+    (folder / "s.toml").write_text(
+        f'[[tables]]\nfile = "{name}"\n'
+        f'metrics = [{{ column = "v", metric = "{metric}", unit = "{unit}", better = "higher" }}]\n'
+    )
+    runs = import_files([str(folder / "s.toml")], [], folders=False, progress=lambda path, share: None).runs
+    reports = {run.option: run.points[0][0] for run in runs}
+    return {
+        option: one.work.transactions / (one.seconds or 1) if one.work else figures(one)["p99"]
+        for option, one in reports.items()
+    }
+
+
+def test_a_comma_between_semicolons_is_a_decimal_one(tmp_path: Path) -> None:
+    assert of_table(tmp_path, "option;v\nA;0,123\nB;12,345\n", "ms") == {"A": 0.123, "B": 12.345}
+
+
+def test_a_comma_after_a_zero_divides_no_thousands(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a number: '0,250'"):
+        of_table(tmp_path, 'option,v\nA,"0,250"\n', "ms")
+
+
+@pytest.mark.parametrize(
+    "unit", ["rpm", "krps", "kreq/s", "Mtx/s", "transactions per minute", "thousand tps"]
+)
+def test_a_rate_of_thousands_or_minutes_is_refused(tmp_path: Path, unit: str) -> None:
+    with pytest.raises(InputError, match="throughput in"):
+        of_table(tmp_path, "option,v\nA,1000\n", unit)
+
+
+@pytest.mark.parametrize("unit", ["Messages/s", "keys/s", "bops", "transactions per second"])
+def test_a_rate_per_second_is_one_under_each_name(tmp_path: Path, unit: str) -> None:
+    assert of_table(tmp_path, "option,v\nA,1000\n", unit) == {"A": 1000}
+
+
+def test_a_column_of_names_beside_clients_and_rates_is_said(tmp_path: Path) -> None:
+    found, _ = of_text(tmp_path, "db,clients,per_s\nmysql,1,100\npg,1,200\n", "s.csv")
+    assert dict(found[0].notices)["columns-not-read"].endswith(": db")
+
+
+def test_exponents_of_specjbb_are_numbers(tmp_path: Path) -> None:
+    text = (
+        "result.test1.company.score=1.2345678E7\nresult.test1.averagetime=2.48E-5\nresult.test1.total=12,3\n"
+    )
+    (report,), source = of_text(tmp_path, text)
+    found = {metric: values[0][1] for (_, metric), values in series(report).items()}
+    assert found == {"result.test1.company.score": 12345678, "result.test1.averagetime": 2.48e-5}
+    assert source.skipped.count == 1
+
+
+def test_what_monitor_tables_count_since_the_start_has_no_mean(tmp_path: Path) -> None:
+    heading = "InstanceID,ThreadID,KTID,TaskRuns,MinorFaults,IOTime,BytesSent,UsedPages\n"
+    rows = "".join(f"0,{n},{n},{1000 * n},{10 * n},9000,5000,{n}\n" for n in (2, 3))
+    (report,) = whole(tmp_path, heading + rows + heading + rows.replace("9000", "9500"), "t.csv")
+    assert set(report.samples.means()) == {("threadid 2", "usedpages"), ("threadid 3", "usedpages")}
+    assert series(report)["threadid 3", "iotime_total"] == [(0, 9000), (1, 9500)]
+
+
+def test_latches_whose_names_were_cut_off_alike_are_not_one(tmp_path: Path) -> None:
+    text = (
+        f"{_AWR.format('report for')}Latch Activity DB/Inst: ORCL/orcl\n"
+        "                                           Pct    Avg   Wait                 Pct\n"
+        "                                    Get    Get   Slps   Time       NoWait NoWait\n"
+        "Latch Name                     Requests   Miss  /Miss    (s)     Requests   Miss\n"
+        "------------------------ -------------- ------ ------ ------ ------------ ------\n"
+        "Memory Queue Message Sub          1,000    0.0             0            0    N/A\n"
+        "Memory Queue Message Sub          2,000    0.0             0            0    N/A\n"
+    )
+    (report,), source = of_text(tmp_path, text)
+    assert [one["gets"] for one in report.rows["latches"]] == [1000]
+    assert [text.split()[4] for _, text in source.skipped.lines] == ["2,000"]
+
+
+def test_a_second_lockstat_of_another_length_is_not_understood(tmp_path: Path) -> None:
+    section = (
+        "{}: {} events in {} seconds ({} events/sec)\n\n"
+        "Count indv cuml rcnt     nsec Lock                   Caller\n"
+        "------------------------------------------------------------\n"
+        "   10  50%  50% 0.00     1000 mtx                    f+0x1\n\n"
+    )
+    text = section.format("Adaptive mutex spin", 20, 5.011, 4) + section.format(
+        "Adaptive mutex hold", 9, 1.026, 9
+    )
+    (report,), source = of_text(tmp_path, text)
+    assert report.seconds == 5.011 and len(report.rows["locks"]) == 1 and source.skipped.count >= 2
+
+
+_PERF = "# Total Lost Samples: {}\n#\n# Samples: 2K of event 'cycles'\n# Event count (approx.): 9\n#\n{}"
+
+
+@pytest.mark.parametrize(
+    ("heading", "rows", "stacks"),
+    [
+        (
+            "# Overhead  Command   Symbol\n",
+            "    70.00%  postgres  [.] s_lock\n    30.00%  pgbench   [.] s_lock\n",
+            {"postgres;s_lock": 1400, "pgbench;s_lock": 600},
+        ),
+        (
+            "# Overhead  Command   Symbol      Shared Object\n",
+            "    70.00%  postgres  [.] s_lock  postgres\n",
+            None,
+        ),
+        (
+            "# Overhead  Command   Symbol      Source:Line\n",
+            "    70.00%  postgres  [.] s_lock  s_lock.c:98\n",
+            None,
+        ),
+    ],
+)
+def test_columns_of_perf_report_are_those_of_its_heading(
+    tmp_path: Path, heading: str, rows: str, stacks: dict[str, int] | None
+) -> None:
+    text = _PERF.format(1500, heading + rows)
+    if stacks is None:
+        with pytest.raises(InputError, match="nothing in this file was understood"):
+            of_text(tmp_path, text)
+        return
+    (report,) = whole(tmp_path, text)
+    assert {row["stack"]: row["samples"] for row in report.rows["profile"]} == stacks
+    assert "source-warns" in codes(report)
+
+
+def test_perf_lock_says_what_it_lost_and_names_owners(tmp_path: Path) -> None:
+    text = (
+        " contended   total wait     max wait     avg wait          pid  owner\n\n"
+        "       403    565.32 us     26.81 us      1.40 us           -1  Unknown\n"
+        "=== output for debug ===\n\nbad: 1164137, total: 2253341\nbad rate: 51.66 %\n"
+    )
+    (report,) = whole(tmp_path, text)
+    assert report.rows["locks"][0]["lock"] == "Unknown -1" and "source-warns" in codes(report)

@@ -20,7 +20,7 @@ def _row(now: Now, found: Found) -> None:
     # of rates (-R) no heading is known
     event, unit = now.words["event"], now.words["unit"]
     count, each = int(found[1]), int(found[2] or 0)
-    if "unit" not in now.words or bool(unit) != bool(found[2]):
+    if not event or "unit" not in now.words or bool(unit) != bool(found[2]):
         raise NotMine
     if unit == "nsec" and "hold" not in event:
         # lockstat prints means alone, no longest wait
