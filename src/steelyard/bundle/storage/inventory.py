@@ -67,8 +67,7 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
     bundle: the required id; options: the allowed labels.
     """
     try:
-        content = read_sealed(folder / RUN_FILE, "")
-        identity = _Identity.model_validate(content)
+        identity = _Identity.model_validate(read_sealed(folder / RUN_FILE))
     except InputError as error:
         return _Found(number, why=str(error).replace(str(folder), f"runs/{folder.name}"))
     except ValidationError as error:
@@ -86,7 +85,8 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
         )
     wrong = [
         f"{_named(folder, name)}: {what}"
-        for name, checksum in ((f"{table}.parquet", found) for table, found in identity.tables.items())
+        for table, checksum in identity.tables.items()
+        for name in [f"{table}.parquet"]
         if (what := _damage(folder / name, checksum))
     ]
     return _Found(number, identity, "; ".join(wrong), _strange(folder, identity))
