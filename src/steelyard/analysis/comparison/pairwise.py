@@ -9,7 +9,6 @@ there are others, which holds whichever option is the best (Hsu 1981).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
@@ -166,12 +165,7 @@ def _inverted(comparison: Comparison) -> Comparison:
 
 def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
     """Each pair once, the baseline second, as in the tables."""
-    tests = intervals.tests(metric)
-    return [
-        (a, b) if b == baseline else (b, a)
-        for a, b in combinations(tests.options, 2)
-        if tests.comparable((b, a)) and tests.comparable((a, b))
-    ]
+    return [(a, b) if b == baseline else (b, a) for a, b in intervals.tests(metric).pairs]
 
 
 def _fastest_first(
@@ -180,7 +174,6 @@ def _fastest_first(
     def ratio(option: str) -> float:
         if option == options[0]:
             return 1.0
-        entries = comparisons[option, options[0]]
-        return next(c.ratio for m, c in entries if m == metric)
+        return next(c.ratio for m, c in comparisons[option, options[0]] if m == metric)
 
     return sorted(options, key=ratio, reverse=metric.better == "higher")
