@@ -45,14 +45,12 @@ def predictions(presented: Presented) -> Figure | None:
 def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> Iterator[str]:
     """How far off, apart for points within and beyond the CPUs."""
     over = {(one.option, p.clients) for one in judgement.scaling for p in one.points if p.oversubscribed}
-    within = [row for row in rows if (row.option, row.clients) not in over]
-    beyond = [row for row in rows if (row.option, row.clients) in over]
-    for title, chosen in (
-        (f"With a CPU for each of the {about.points_are}", within),
-        ("Beyond the CPUs", beyond),
+    for title, beyond in (
+        (f"With a CPU for each of the {about.points_are}", False),
+        ("Beyond the CPUs", True),
     ):
-        if chosen:
-            ratios = sorted(map(_ratio, chosen))
+        ratios = sorted(_ratio(row) for row in rows if ((row.option, row.clients) in over) == beyond)
+        if ratios:
             middle = ratios[len(ratios) // 2]
             yield (
                 f"{title} the predicted gets/s differ by {fmt.change(ratios[0])} to"
@@ -149,7 +147,7 @@ def _diagonal(
 
 def alternatives(presented: Presented) -> Figure | None:
     """What the model says of other settings; None where hold times were not measured."""
-    what_if, about = presented.judgement.what_if, presented.about
+    what_if = presented.judgement.what_if
     if not what_if:
         return None
     return Figure(
@@ -161,7 +159,7 @@ def alternatives(presented: Presented) -> Figure | None:
         plain_table(
             (
                 "latch",
-                about.points_are,
+                presented.about.points_are,
                 "change",
                 "gets/s",
                 "% misses per get",
