@@ -159,7 +159,7 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
             widest,
             level(study),
             whole,
-            block_s=evidence.rows("select sum(seconds) from runs")[0][0] / whole,
+            block_s=evidence.column("select sum(seconds) from runs")[0] / whole,
             measured_s=plan.measure_s * len(plan.clients) * len(evidence.options),
             of_blocks=1.0 if found is None else found.of_blocks,
         )
@@ -180,8 +180,8 @@ def stopped(evidence: Evidence) -> bool:
 
 def whole_blocks(evidence: Evidence) -> int:
     """Blocks in which every option has a run."""
-    blocks = evidence.rows("select count(*) from runs group by block")
-    return sum(runs >= len(evidence.options) for (runs,) in blocks)
+    blocks = evidence.column("select count(*) from runs group by block")
+    return sum(runs >= len(evidence.options) for runs in blocks)
 
 
 def widest_half_width_percent(evidence: Evidence) -> float:

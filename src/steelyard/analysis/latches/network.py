@@ -180,7 +180,7 @@ def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> Iterator[Notice]:
         seen = _workers_at(evidence, row)
         cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
         query = "select sum(seconds) from points where option = $option and clients = $clients"
-        seconds = evidence.rows(query, option=row.option, clients=row.clients)[0][0]
+        seconds = evidence.column(query, option=row.option, clients=row.clients)[0]
         had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9)
         if cpu_ns and had < _CPU_MIN:
             text = (

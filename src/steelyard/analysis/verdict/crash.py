@@ -124,7 +124,7 @@ def _highest(evidence: Evidence, label: str) -> list[float]:
         select highest from gauges join runs using (run) where option = $option and entity = 'server'
             and metric = 'memory_bytes' and highest is not null order by run
     """
-    return [highest for (highest,) in evidence.rows(query, option=label)]
+    return evidence.column(query, option=label)
 
 
 def schema_costs(findings: Findings, pair: PairResult) -> str:

@@ -168,7 +168,7 @@ def missing(findings: Findings, pair: PairResult) -> str:
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."
-    block_s = findings.evidence.rows("select sum(seconds) / count(distinct block) from runs")[0][0]
+    block_s = findings.evidence.column("select sum(seconds) / count(distinct block) from runs")[0]
     return f"At this scatter about {needed} blocks, {duration(needed * block_s)} in all, would settle {what}."
 
 
