@@ -198,9 +198,8 @@ def _finish(
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in prepared.options)
-    study = prepared.study
     # the clock of a guest may differ from ours
-    unit = None if prepared.kind.boots_itself else study.workload.rate_unit
+    unit = None if prepared.kind.boots_itself else prepared.study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(prepared.blocks), prepared.run_s, unit))
     try:
         with interrupts.raised():
