@@ -175,20 +175,14 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
         which = f"run {first} is" if first == last else f"runs {first} to {last} are"
         notices.append((MISSING, f"{which} missing: no folder runs/{first:04d}{around.so(mine)}"))
     notices += [(STRANGE, f"runs/{name} is not the folder of a run and is left out") for name in strange]
+    if (rest := len(notices) - _MOST_NOTICES) > 1:
+        notices[_MOST_NOTICES:] = [(LEFT_OUT, f"{rest} further files or runs are missing or left out")]
     return Inventory(
         runs=tuple(sorted(whole, key=lambda identity: identity.run)),
         damaged=tuple((one.identity, one.why) for one in found if one.identity is not None and one.why),
         lost=frozenset(lost),
-        notices=tuple(_few(notices)),
+        notices=tuple(notices),
     )
-
-
-def _few(notices: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first notices; the others as their number."""
-    rest = len(notices) - _MOST_NOTICES
-    if rest <= 1:
-        return notices
-    return [*notices[:_MOST_NOTICES], (LEFT_OUT, f"{rest} further files or runs are missing or left out")]
 
 
 def _gaps(numbers: list[int], last: int) -> Iterator[tuple[int, int]]:
