@@ -130,7 +130,9 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     both_ways = grouped(
         ((one.option, one.baseline), (metric, one))
         for metric in metrics
-        for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline))
+        # the baseline second, as in the tables
+        for pairs in [[(a, b) if b == baseline else (b, a) for a, b in intervals.tests(metric).pairs]]
+        for c in intervals.comparisons(metric, pairs)
         for one in (c, _inverted(c))
     )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
@@ -161,11 +163,6 @@ def _inverted(comparison: Comparison) -> Comparison:
         high=1 / c.low if c.low > 0 else float("inf"),
         outcome=_OPPOSITE.get(c.outcome, c.outcome),
     )
-
-
-def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
-    """Each pair once, the baseline second, as in the tables."""
-    return [(a, b) if b == baseline else (b, a) for a, b in intervals.tests(metric).pairs]
 
 
 def _fastest_first(
