@@ -1,6 +1,6 @@
 """How a bundle was measured, as text by name: plan, machine, kernels, server, engine, monitors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from steelyard import quantities as fmt
@@ -113,18 +113,16 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
         schemas={label: _cost(servers[label]["schema"]) for label in in_order if "schema" in servers[label]},
         report=report,
         machine=machine_rows(bundle.environment),
-        server_settings=_settings(bundle, in_order),
+        # where options differ, each value with its options
+        server_settings={
+            name: _by_option({label: _value(bundle, label, name) for label in in_order})
+            for name in sorted({name for label in in_order for name in servers[label]["set"]})
+        },
         engine=_engine(bundle),
         factors=_factors(study),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         resets_server=not study.subject.dsn,
     )
-
-
-def _settings(bundle: Bundle, labels: Sequence[str]) -> dict[str, str]:
-    """What was set under any option, by name; where options differ, each value with its options."""
-    names = sorted({name for label in labels for name in bundle.environment["servers"][label]["set"]})
-    return {name: _by_option({label: _value(bundle, label, name) for label in labels}) for name in names}
 
 
 def _value(bundle: Bundle, label: str, name: str) -> str:

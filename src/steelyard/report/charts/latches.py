@@ -9,7 +9,7 @@ from steelyard.report.charts.figure import Figure, Panel, of_tables
 from steelyard.report.charts.marks import bare_axis, colour, nominal, quantitative, scaled, shape
 from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented import Palette, Presented
-from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
+from steelyard.report.table import Column, Table, percent, table_of, time, whole
 
 _ALWAYS = 6  # the counters of the published table are shown even where they are not available
 _LATCHES_MAX = 8
@@ -158,7 +158,16 @@ def sleeps(presented: Presented) -> Figure | None:
         Column("wait per sleep", "wait_per_sleep_ns", time),
         Column("% sleeps per get", "sleeps_per_get", percent),
     )
-    table = replace(table, data=list(map(_asleep, table.data)))
+    # with what is drawn; no sleep has no length
+    rows = [
+        {
+            **row,
+            "us": (row["wait_ns_per_txn"] or 0.0) / 1e3,
+            "wait_per_sleep_ns": row["wait_per_sleep_ns"] if row["sleeps"] else "",
+        }
+        for row in table.data
+    ]
+    table = replace(table, data=rows)
     panel = _times_asleep(table, about, presented.palette)
     tables = {
         option: replace(
@@ -181,12 +190,6 @@ def sleeps(presented: Presented) -> Figure | None:
         filter(None, [panel]),
         key="line" if panel else "none",
     )
-
-
-def _asleep(row: Row) -> Row:
-    """With what is drawn; no sleep has no length."""
-    us = (row["wait_ns_per_txn"] or 0.0) / 1e3
-    return {**row, "us": us, "wait_per_sleep_ns": row["wait_per_sleep_ns"] if row["sleeps"] else ""}
 
 
 def _times_asleep(table: Table, about: About, palette: Palette) -> Panel | None:
