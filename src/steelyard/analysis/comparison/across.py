@@ -58,10 +58,9 @@ class Pair:
             return ""
         start, middle, end = points[0][0].ratio, by_clients[cores], points[-1][0].ratio
         name = (self.here, self.there)[ahead]
-        up_to = self.work.counted(cores)
         return (
-            f". The ratio changes by {fmt.change(middle / start)} up to {up_to} (the cores of {name}),"
-            f" then by {fmt.change(end / middle)} up to {points[-1][0].clients}"
+            f". The ratio changes by {fmt.change(middle / start)} up to {self.work.counted(cores)}"
+            f" (the cores of {name}), then by {fmt.change(end / middle)} up to {points[-1][0].clients}"
         )
 
     def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:

@@ -191,13 +191,12 @@ def widest_half_width_percent(evidence: Evidence) -> float:
     """
     run_metrics = compute_run_metrics(evidence)
     metric = foremost(evidence.study, run_metrics)
-    options = evidence.labels
     points = points_of(run_metrics)
     # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
     chances = len(points) if len(points) > 1 else len(metrics_that_count(evidence.study, run_metrics))
     alpha = level(evidence.study) / max(chances, 1)
     return max(
-        (_half_width_percent(run_metrics, metric, options, point, alpha) for point in points),
+        (_half_width_percent(run_metrics, metric, evidence.labels, point, alpha) for point in points),
         default=math.inf,
     )
 

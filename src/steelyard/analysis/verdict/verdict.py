@@ -21,12 +21,12 @@ _ENGINE = "engine_cpu_us_per_txn"
 
 def verdict(findings: Findings) -> Verdict:
     """The answer with its reasons; first what makes it doubtful."""
-    study, unlike = findings.evidence.study, unlike_servers(findings.evidence)
+    unlike = unlike_servers(findings.evidence)
     if findings.work.differences:
         decision, words = Decision("unequal work"), unequal_work(findings.evidence, findings.work.differences)
     else:
         decision, words = _complete(findings, *_answer(findings))
-        if study.subject.kind == "null":
+        if findings.evidence.study.subject.kind == "null":
             words = _harness_overhead(findings, words)
     doubts = (
         "The load engine was at its limit of CPU: throughput is the engine's and names no winner."
