@@ -32,7 +32,6 @@ def latches(presented: Presented) -> Figure | None:
     order = sorted(latches, key=lambda key: key != first)
     tables = [(f"{option}, {latch}", latches[option, latch].filled(_ALWAYS)) for option, latch in order]
     single = {"numbers": "Numbers"} if len(tables) == 1 else {}
-    measured = any(row.hold_is_measured for row in rows)
     drawn = (
         _ratios(table, palette, "misses", "misses_per_get", "predicted_misses_per_get"),
         _ratios(table, palette, "sleeps", "sleeps_per_miss"),
@@ -46,7 +45,7 @@ def latches(presented: Presented) -> Figure | None:
         " which is not zero. Hold: "
         + (
             "mean of those measured, with what preemption added."
-            if measured
+            if any(row.hold_is_measured for row in rows)
             else f"the time that would explain the misses, given the gets with one {about.point_is} less."
         ),
         tables,

@@ -63,10 +63,10 @@ def beside(
 
 def locks(presented: Presented) -> Figure | None:
     """None where no kernel lock was recorded. Two options side by side, then one table per option."""
-    judgement, work = presented.judgement, presented.cost_of
+    judgement = presented.judgement
     if not judgement.locks:
         return None
-    columns = _columns(work)
+    columns = _columns(presented.cost_of)
     by_option = Table(columns, list(map(_row, judgement.locks))).each("option")
     tables = {f"Lock table of {option}": _lockmeter(mine) for option, mine in by_option.items()}
     pair = {o: by_option[o] for o in (judgement.baseline, presented.leading) if o and o in by_option}
