@@ -54,7 +54,7 @@ def judge(evidence: Evidence) -> Judgement:
     gauges, by_others, work = gauge_findings(evidence), disturbed(evidence), equal_work(evidence)
     served, roles = fairness(evidence), _headlines(evidence.study, run_metrics)
     scaling, latch = tuple(scalings(evidence, run_metrics)), latches(evidence)
-    cells, costs = win_map_cells(evidence, run_metrics), Costs(intervals)
+    cells, costs = tuple(win_map_cells(evidence, run_metrics)), Costs(intervals)
     pairs = pairwise(evidence.study, intervals, baseline)
     findings = Findings(
         evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work

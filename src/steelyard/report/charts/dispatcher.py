@@ -8,11 +8,11 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import WinMapCell
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
+    OWN_LEGEND,
     SCALE,
     dash,
     layer,
     nominal,
-    own_legend,
     quantitative,
     scaled,
     view,
@@ -36,7 +36,7 @@ _COLUMNS = (
     Column("to (s)", "end_s"),
     Column("s", "t_s"),
 )
-_THREAD = nominal("thread", None, legend=own_legend())
+_THREAD = nominal("thread", None, legend=OWN_LEGEND)
 
 
 def priorities(presented: Presented) -> Figure | None:
@@ -82,7 +82,7 @@ def _steps(table: Table, palette: Palette) -> Spec:
         for priority in range(last)
     ]
     # few options are drawn: where the page has no colour for each, the chart brings its own
-    own = nominal("option", None, legend=own_legend())
+    own = nominal("option", None, legend=OWN_LEGEND)
     return lines(
         Table((), every),
         quantitative("priority", "priority", axis={"tickCount": 6, "format": "d"}),
