@@ -97,7 +97,7 @@ def busy_machine(proc: Path = Path("/proc")) -> str:
         parts.append(
             f"another study (process {numbers})" if len(labs) == 1 else f"other studies (processes {numbers})"
         )
-    return listed(parts) if parts else ""
+    return listed(parts)
 
 
 def slowdown(proc: Path = Path("/proc")) -> float:

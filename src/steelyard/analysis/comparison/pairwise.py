@@ -121,7 +121,7 @@ def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, .
     names = (foremost(study, run_metrics).name, beside.name)
     if run_metrics.engine_bound:
         names = (SERVER_CPU.name,)
-    return tuple(m for m in map(run_metrics.metric, names) if m is not None)
+    return tuple(filter(None, map(run_metrics.metric, names)))
 
 
 def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:

@@ -170,7 +170,7 @@ class Progress:
         filled = min(_BAR, round(_BAR * (self._ended + under_way) / plan.runs)) if plan.runs else 0
         text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
         text.append(f"  {self._ended} of {plan.runs} runs{self._left()}\n")
-        width = max((len(label) for label in plan.options), default=0)
+        width = max(map(len, plan.options), default=0)
         if len(plan.options) <= _ROWS_MAX and width + plan.blocks + 4 <= self._console.width:
             for label in plan.options:
                 text.append(printable(f"  {label:<{width}}  "))
