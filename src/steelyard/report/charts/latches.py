@@ -1,6 +1,5 @@
 """Latches as counters saw them: tables, misses, sleeps and hand-overs; and those of a live server."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.analysis.judgement import Judgement
@@ -26,7 +25,23 @@ def latches(presented: Presented) -> Figure | None:
     rows = [row for row in judgement.latches if not row.sleeps_only]
     if not rows:
         return None
-    table = table_of(rows, *_columns(about))
+    table = table_of(
+        rows,
+        Column(about.points_are, "clients"),
+        Column("gets", say=whole),
+        Column("misses", say=whole),
+        Column("spin gets", "spin_gets", whole),
+        Column("sleeps", say=whole),
+        Column("time asleep", "wait_ns", time),
+        Column("time of all gets", "get_ns", time),
+        Column("% misses per get", "misses_per_get", percent),
+        Column("% sleeps per miss", "sleeps_per_miss", percent),
+        Column(f"gets per {about.work_is}", "gets_per_txn"),
+        Column("wait per sleep", "wait_per_sleep_ns", time),
+        Column("hand-overs/s", "hand_overs_per_s"),
+        Column("hold", "hold_ns", time),
+        Column("measured gets/s", "gets_per_s"),
+    )
     latches = table.each("option", "latch")
     first = next((key for key in latches if key[0] == judgement.baseline), None)
     order = sorted(latches, key=lambda key: key != first)
@@ -64,25 +79,6 @@ def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
     return (
         f"From {about.count(min(over))} on there are more of them than CPUs:"
         " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
-    )
-
-
-def _columns(about: About) -> Sequence[Column]:
-    return (
-        Column(about.points_are, "clients"),
-        Column("gets", say=whole),
-        Column("misses", say=whole),
-        Column("spin gets", "spin_gets", whole),
-        Column("sleeps", say=whole),
-        Column("time asleep", "wait_ns", time),
-        Column("time of all gets", "get_ns", time),
-        Column("% misses per get", "misses_per_get", percent),
-        Column("% sleeps per miss", "sleeps_per_miss", percent),
-        Column(f"gets per {about.work_is}", "gets_per_txn"),
-        Column("wait per sleep", "wait_per_sleep_ns", time),
-        Column("hand-overs/s", "hand_overs_per_s"),
-        Column("hold", "hold_ns", time),
-        Column("measured gets/s", "gets_per_s"),
     )
 
 

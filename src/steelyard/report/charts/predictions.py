@@ -1,6 +1,6 @@
 """What the model expects of the measured hold times, beside what was measured; and of other settings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from steelyard import quantities as fmt
@@ -23,7 +23,19 @@ def predictions(presented: Presented) -> Figure | None:
     rows = [row for row in judgement.latches if row.predicted_gets_per_s and row.gets_per_s]
     if not rows:
         return None
-    table = Table(_columns(about), list(map(_row, rows)))
+    columns = (
+        Column("latch", "name"),
+        Column(about.points_are, "clients"),
+        Column("measured gets/s", "gets_per_s"),
+        Column("predicted", "expected"),
+        Column("error", "ratio", fmt.change),
+        Column("measured % misses per get", "misses"),
+        Column("predicted", "expected_misses"),
+        Column("difference", "points"),
+        Column("measured % sleeps per miss", "sleeps_per_miss", percent),
+        Column("predicted", "expected_sleeps"),
+    )
+    table = Table(columns, list(map(_row, rows)))
     missed = replace(table, data=[row for row in table.data if row["points"] is not None])
     panels = [_diagonal("gets", table, _GETS, "gets/s", palette, log=True)]
     if missed.data:
@@ -78,21 +90,6 @@ def _costs(costs: LatchCosts | None) -> tuple[str, ...]:
         f" {fmt.quantity(costs.wake_ns, 'ns')}, and {fmt.quantity(costs.post_ns, 'ns')} for the post; less"
         " where it fell asleep just before. Where at least every tenth miss slept, both are scaled until a"
         " simulated sleep lasts as long, and takes as much system time, as a measured one.",
-    )
-
-
-def _columns(about: About) -> Sequence[Column]:
-    return (
-        Column("latch", "name"),
-        Column(about.points_are, "clients"),
-        Column("measured gets/s", "gets_per_s"),
-        Column("predicted", "expected"),
-        Column("error", "ratio", fmt.change),
-        Column("measured % misses per get", "misses"),
-        Column("predicted", "expected_misses"),
-        Column("difference", "points"),
-        Column("measured % sleeps per miss", "sleeps_per_miss", percent),
-        Column("predicted", "expected_sleeps"),
     )
 
 

@@ -37,7 +37,18 @@ def scaling(presented: Presented) -> Figure | None:
     if not metrics:
         return None
     table = _table(judgement, metrics, points_are)
-    overlays = _overlaid(presented.overlays)
+    # the points of other bundles, each curve under its bundle's name and its option
+    overlays: list[Spec] = [
+        {
+            "source": f"{name} {scaling.option}",
+            "clients": point.clients,
+            "value": point.throughput_per_s,
+            "linear": point.linear,
+        }
+        for name, scalings in presented.overlays
+        for scaling in scalings
+        for point in scaling.points
+    ]
     behind = {work: overlays, _LINEAR: [{**row, "value": 100 * row["linear"]} for row in overlays]}
     drawn = [metrics[0], *([_LINEAR] if judgement.scaling else []), *metrics[1:]]
     panels = tuple(
@@ -69,21 +80,6 @@ def scaling(presented: Presented) -> Figure | None:
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
-
-
-def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:
-    """The points of other bundles, each curve under its bundle's name and its option."""
-    return [
-        {
-            "source": f"{name} {scaling.option}",
-            "clients": point.clients,
-            "value": point.throughput_per_s,
-            "linear": point.linear,
-        }
-        for name, scalings in overlays
-        for scaling in scalings
-        for point in scaling.points
-    ]
 
 
 def _table(judgement: Judgement, metrics: Sequence[Metric], points_are: str) -> Table:
