@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from steelyard.bundle.evidence import grouped
 from steelyard.bundle.storage.checksum import read_sealed
 from steelyard.errors import InputError
 
@@ -203,14 +204,10 @@ class _Blocks:
         self, known: Mapping[int, _Identity], whole: Sequence[_Identity], options: Collection[str]
     ) -> None:
         self._known = known
-        done: dict[Attempt, set[str]] = {}
-        for identity in whole:
-            if identity.status == "done":
-                done.setdefault(_attempt(identity), set()).add(identity.option)
-        self._complete = {attempt for attempt, labels in done.items() if labels >= set(options)}
-        self._last: dict[int, int] = {}
-        for identity in known.values():
-            self._last[identity.block] = max(self._last.get(identity.block, 0), identity.attempt)
+        done = grouped((_attempt(one), one.option) for one in whole if one.status == "done")
+        self._complete = {attempt for attempt, labels in done.items() if {*labels} >= {*options}}
+        # by block: the last of its attempts stays
+        self._last = dict(sorted(map(_attempt, known.values())))
 
     def touched(self, first: int, last: int) -> set[Attempt]:
         """Attempts that the unknown runs from first to last may belong to."""
