@@ -196,11 +196,10 @@ class Progress:
     def _plain(self, label: str, block: int, tps: float, status: str) -> None:
         now = self._clock()
         early = self._ended < self._plan.runs and now - self._printed_at < self._every_s
-        # every void run is worth a line, and so is the end
-        if status == "done" and early:
-            return
         # the runs of a block in turns end together: the last one stands for all
-        if status == "done" and self._share is not None and self._ended % len(self._plan.options):
+        one_of_many = self._share is not None and self._ended % len(self._plan.options)
+        # every void run is worth a line, and so is the end
+        if status == "done" and (early or one_of_many):
             return
         self._printed_at = now
         rated = status == "done" and self._plan.unit is not None
