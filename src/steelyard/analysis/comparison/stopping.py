@@ -146,7 +146,7 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
             " intervals of 95 % miss more often"
         )
         return [Notice("study-stopped", text)] * (whole < plan.blocks)
-    if study.subject.kind == "recording":
+    if evidence.recorded:
         return []
     if whole < FEWEST_BLOCKS:
         text = f"{count(whole, 'block')} cannot show how long intervals of {target} would take (plan.stop)"

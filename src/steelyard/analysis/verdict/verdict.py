@@ -54,7 +54,7 @@ def _answer(findings: Findings) -> tuple[Decision, Words]:
     if findings.pairwise.options:
         return options_compared(findings)
     text = "Nothing to compare: no block holds a finished run of two options."
-    if study.subject.kind == "recording":
+    if findings.evidence.recorded:
         text = "Nothing to compare: the options have no figure in common of which more or less is better."
     elif findings.run_metrics.engine_bound:
         text = "No winner by throughput: the load engine was at its limit of CPU."
