@@ -118,7 +118,7 @@ def test_a_bundle_is_written_and_read_whatever_its_name(tmp_path: Path, name: st
 
 def test_a_bundle_of_a_format_before_the_first_release_is_refused(writer: BundleWriter) -> None:
     place = writer.path / "bundle.json"
-    place.write_text(json.dumps(seal({**read_sealed(place, ""), "format": 2})))
+    place.write_text(json.dumps(seal({**read_sealed(place), "format": 2})))
     with pytest.raises(InputError, match="written in format 2"):
         Bundle(writer.path)
 

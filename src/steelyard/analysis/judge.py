@@ -45,17 +45,16 @@ def judge(evidence: Evidence) -> Judgement:
     """The judgement of a study's evidence, over all points together (clients None) and at each of several."""
     run_metrics = compute_run_metrics(evidence)
     labels, baseline = tuple(evidence.labels), evidence.baseline
-    margin = evidence.margin
     views = (None, *points) if len(points := points_of(run_metrics)) > 1 else (None,)
     metrics, counted = run_metrics.metrics, metrics_that_count(evidence.study, run_metrics)
-    intervals = Intervals(run_metrics, labels, counted, margin, level(evidence.study))
+    intervals = Intervals(run_metrics, labels, counted, evidence.margin, level(evidence.study))
     comparisons = tuple(c for point in views for m in metrics for c in intervals.against(m, baseline, point))
     levels = tuple(e for m in metrics for point in views for e in estimates(run_metrics, m, labels, point))
     found_effects = tuple(e for m in run_metrics.headlines for e in effects(run_metrics, m, evidence.options))
     gauges, by_others, work = gauge_findings(evidence), disturbed(evidence), equal_work(evidence)
     served, roles = fairness(evidence), _headlines(evidence.study, run_metrics)
     scaling, latch = tuple(scalings(evidence, run_metrics)), latches(evidence)
-    cells, costs = win_map_cells(evidence, run_metrics), Costs(intervals)
+    cells, costs = tuple(win_map_cells(evidence, run_metrics)), Costs(intervals)
     pairs = pairwise(evidence.study, intervals, baseline)
     findings = Findings(
         evidence, run_metrics, pairs, comparisons, found_effects, costs, cells, gauges, by_others, work

@@ -9,12 +9,11 @@ tracepoints report waits alone, lockmeter of holds and all acquisitions too.
 import numpy as np
 
 from steelyard.analysis.judgement.latches import LockRow, ProfileRow, SchedulingRow
-from steelyard.analysis.statistics.distributions import holm, t_test
+from steelyard.analysis.statistics.distributions import ALPHA, holm, t_test
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import quantity
 
 _KERNEL_MARK = "_[k]"
-_ALPHA = 0.05
 _SAMPLES_MIN = 200  # of a function, over all runs of both options: +-14 % at 95 %
 _BLOCKS_MIN = 5
 
@@ -118,7 +117,7 @@ def profile_reasons(evidence: Evidence, winner: str | None) -> tuple[str, ...]:
     us = np.array([pair for _, _, *pair in found])
     change = us[:, 0] - us[:, 1]
     mean, p = change.mean(axis=1), holm(t_test(change))
-    proven = [i for i in range(len(found)) if p[i] <= _ALPHA]
+    proven = [i for i in range(len(found)) if p[i] <= ALPHA]
     if not proven:
         return ()
     most = max(proven, key=lambda i: abs(mean[i]))

@@ -57,8 +57,7 @@ class Bundle:
 
     @cached_property
     def _planned(self) -> tuple[Study, tuple[Option, ...]]:
-        origin = str(self.path / "study.toml")
-        study, resolved = plan_study(self.study_text, origin, self.files)
+        study, resolved = plan_study(self.study_text, str(self.path / "study.toml"), self.files)
         by_levels = {tuple(option.levels.items()): option for option in resolved}
         found: list[Option] = []
         for head in self.head["options"]:

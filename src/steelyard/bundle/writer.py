@@ -85,9 +85,9 @@ class BundleWriter:
             write_whole(path / "study.toml", study_text)
             if files:
                 head["files"] = copy_files(path, files)
-            _write_json(path / "environment.json", seal(environment))
+            _write_sealed(path / "environment.json", environment)
             # bundle.json is written last: a folder that has it is a bundle
-            _write_json(path / "bundle.json", seal(head))
+            _write_sealed(path / "bundle.json", head)
         except OSError as error:
             shutil.rmtree(path, ignore_errors=True)
             raise _not_written(path, error) from None
@@ -121,7 +121,7 @@ class BundleWriter:
                 checksums[name] = self._write_table(f"{draft.name}/{name}.parquet", run, columns, filled)
             head = {name: tables["runs"][name][0] for name in ("option", "block", "attempt", "status")}
             identity = {"bundle": self._facts["id"], "run": run, **head, "tables": checksums}
-            _write_json(draft / RUN_FILE, seal(identity))
+            _write_sealed(draft / RUN_FILE, identity)
             sync(draft)
             draft.rename(place)
             self._runs.sync()
@@ -174,7 +174,7 @@ class BundleWriter:
         self._write_environment(known)
 
     def _write_environment(self, known: Facts) -> None:
-        _write_json(self.path / "environment.json", seal(known))
+        _write_sealed(self.path / "environment.json", known)
 
     def _write_table(self, name: str, run: int, columns: Sequence[Column], rows: Columns) -> str:
         """name: of the file, within the folder `runs`. Returns its checksum."""
@@ -203,8 +203,8 @@ def _not_written(path: Path, error: OSError | ValueError) -> InputError:
     return InputError(f"{shown(path)}: cannot be written: {why}", _ANOTHER)
 
 
-def _write_json(place: Path, content: Facts) -> None:
-    write_whole(place, json.dumps(content, indent=2))
+def _write_sealed(place: Path, content: Facts) -> None:
+    write_whole(place, json.dumps(seal(content), indent=2))
 
 
 def _lock(bundle: Path) -> BinaryIO:

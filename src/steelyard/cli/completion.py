@@ -34,7 +34,7 @@ def studies(_context: click.Context, _option: click.Parameter, incomplete: str) 
 def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Bundles, and other folders, which may hold some, with a final slash."""
     typed, name = os.path.split(incomplete)
-    found: list[str] = []
+    found: _Items = []
     try:
         entries = sorted(os.scandir(typed or "."), key=lambda entry: entry.name)
     except OSError:
@@ -43,8 +43,9 @@ def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) 
         hidden = entry.name.startswith(".") and not name.startswith(".")
         if entry.name.startswith(name) and not hidden and entry.is_dir():
             path = os.path.join(typed, entry.name)  # noqa: PTH118  keeps `./`, which Path removes
-            found.append(path if (Path(path) / _BUNDLE_FILE).is_file() else f"{path}/")
-    return [CompletionItem(path) for path in found]
+            is_bundle = (Path(path) / _BUNDLE_FILE).is_file()
+            found.append(CompletionItem(path if is_bundle else f"{path}/"))
+    return found
 
 
 def tables(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:

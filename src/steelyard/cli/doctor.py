@@ -1,7 +1,6 @@
 """steelyard doctor."""
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,15 +27,13 @@ def command(as_json: bool) -> None:
 
     findings = [*diagnose(), resolution_finding(Path.cwd(), environment())]
     if as_json:
-        json.dump([asdict(finding) for finding in findings], sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        click.echo(json.dumps(list(map(asdict, findings)), indent=2))
         return
     styles = {"ok": "green", "warning": "yellow", "optional": "dim", "missing": "red"}
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
-        idle = not finding.hint or finding.hint.startswith("nothing to do")
         text = Text(printable(finding.text, LINES))
-        if not idle:
+        if finding.hint and not finding.hint.startswith("nothing to do"):
             text.append(printable(f"\nhint: {finding.hint}", LINES), "dim")
         table.add_row(Text(finding.state, styles[finding.state]), Text(printable(finding.name)), text)
     Console().print(table)

@@ -29,11 +29,11 @@ def judgement_json(presented: Presented) -> dict[str, Any]:
     """
     from pydantic import TypeAdapter
 
-    judgement, about = presented.judgement, presented.about
+    about = presented.about
     return {
         "schema": SCHEMA,
         "all_points": about.over("geometric mean over ") or None,
-        "judgement": json.loads(TypeAdapter(Judgement).dump_json(judgement)),
+        "judgement": json.loads(TypeAdapter(Judgement).dump_json(presented.judgement)),
         "about": json.loads(TypeAdapter(About).dump_json(about)),
     }
 

@@ -146,11 +146,10 @@ def is_finished(path: Path, prepared: PreparedStudy) -> bool:
 
 def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts) -> None:
     """Runs until another boot is needed. Raises Paused then."""
-    bundle = Bundle(writer.path)
     how = prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
-        known = bundle.environment.get("boots", [])
+        known = Bundle(writer.path).environment.get("boots", [])
         if facts := boot_facts(prepared.options, known):
             writer.add_to_environment("boots", facts)
     try:
@@ -221,9 +220,9 @@ def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
     stop = study.plan.stop
     if stop is None or blocks < stop.after_blocks:
         return False
-    from steelyard.analysis.comparison.stopping import narrow_enough
+    from steelyard.analysis.comparison.stopping import stopped
 
-    return narrow_enough(Bundle(path).evidence(), stop.half_width_percent, stop.after_blocks)
+    return stopped(Bundle(path).evidence())
 
 
 def _redos_left(prepared: PreparedStudy, path: Path) -> int:

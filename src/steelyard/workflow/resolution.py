@@ -51,9 +51,8 @@ def _resolution(path: Path, environment: Mapping[str, Any]) -> str:
     """As a sentence; '' for a bundle of another machine, a clock of its own, or without a resolution."""
     bundle = Bundle(path)
     study = bundle.study
-    if study.subject.kind == "recording" or study.workload.simulated:
-        return ""
-    if unlike_facts(bundle.environment, environment, _OF_STUDY):
+    own = study.subject.kind == "recording" or study.workload.simulated
+    if own or unlike_facts(bundle.environment, environment, _OF_STUDY):
         return ""
     evidence = bundle.evidence()
     blocks = whole_blocks(evidence)

@@ -170,8 +170,16 @@ def dry_rehearsal(prepared: PreparedStudy) -> Findings:
 
 
 def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
-    """Facts of this machine, with the CPUs of server and engine."""
-    return {**environment(), "placement": _placement(prepared)}
+    """Facts of this machine, with the CPUs of server and engine, not those of a server at an address."""
+    placement, known = placement_of(prepared), prepared.study.subject.dsn is None
+    return {
+        **environment(),
+        "placement": {
+            "server_cpus": sorted(placement.server) if known else [],
+            "engine_cpus": sorted(placement.engine),
+            "apart": known and placement.apart,
+        },
+    }
 
 
 @contextmanager
@@ -239,17 +247,6 @@ def _benches(bench: Bench, servers: Mapping[str, int]) -> Iterator[Bench]:
         folder = bench.folder / f"server{number + 1}"
         folder.mkdir(mode=0o700, exist_ok=True)
         yield replace(bench, folder=folder)
-
-
-def _placement(prepared: PreparedStudy) -> dict[str, Any]:
-    """CPUs of the server and of the engine. The CPUs of a server at an address are unknown."""
-    placement = placement_of(prepared)
-    known = prepared.study.subject.dsn is None
-    return {
-        "server_cpus": sorted(placement.server) if known else [],
-        "engine_cpus": sorted(placement.engine),
-        "apart": known and placement.apart,
-    }
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def busy_machine(proc: Path = Path("/proc")) -> str:
         parts.append(
             f"another study (process {numbers})" if len(labs) == 1 else f"other studies (processes {numbers})"
         )
-    return listed(parts) if parts else ""
+    return listed(parts)
 
 
 def slowdown(proc: Path = Path("/proc")) -> float:
@@ -198,9 +198,8 @@ def _finish(
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
     labels = tuple(option.label for option in prepared.options)
-    study = prepared.study
     # the clock of a guest may differ from ours
-    unit = None if prepared.kind.boots_itself else study.workload.rate_unit
+    unit = None if prepared.kind.boots_itself else prepared.study.workload.rate_unit
     progress.start(MatrixPlan(labels, len(prepared.blocks), prepared.run_s, unit))
     try:
         with interrupts.raised():

@@ -68,7 +68,12 @@ def show(
         complain(f"{page}: the report could not be written: {why}")
         presented = replace(presented, about=replace(presented.about, report=""))
     if images is not None:
-        _write_images(images, presented)
+        try:
+            within(_DRAWING_S, "drawing the charts", partial(write_images, images, presented))
+        except OSError as error:
+            raise InputError(f"{error.filename or images}: cannot be written: {error.strerror}") from None
+        except TimedOut as error:
+            raise InputError(f"{images}: {error}") from None
     if form in EXPORTERS:
         sys.stdout.write(EXPORTERS[form](presented))
     else:
@@ -111,15 +116,6 @@ def _next(judgement: Judgement, bundle: str) -> str:
     if judgement.verdict.outcome == "measured":
         return f"compare {bundle} OTHER.bundle"
     return f'sql {bundle} "select * from runs"'
-
-
-def _write_images(folder: Path, presented: Presented) -> None:
-    try:
-        within(_DRAWING_S, "drawing the charts", partial(write_images, folder, presented))
-    except OSError as error:
-        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
-    except TimedOut as error:
-        raise InputError(f"{folder}: {error}") from None
 
 
 def _evidence(name: str) -> Evidence:

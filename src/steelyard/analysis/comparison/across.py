@@ -58,10 +58,9 @@ class Pair:
             return ""
         start, middle, end = points[0][0].ratio, by_clients[cores], points[-1][0].ratio
         name = (self.here, self.there)[ahead]
-        up_to = self.work.counted(cores)
         return (
-            f". The ratio changes by {fmt.change(middle / start)} up to {up_to} (the cores of {name}),"
-            f" then by {fmt.change(end / middle)} up to {points[-1][0].clients}"
+            f". The ratio changes by {fmt.change(middle / start)} up to {self.work.counted(cores)}"
+            f" (the cores of {name}), then by {fmt.change(end / middle)} up to {points[-1][0].clients}"
         )
 
     def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:
@@ -139,15 +138,14 @@ def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Compariso
     signs = [c.ratio > 1 for c in found]
     upward = 2 * sum(signs) >= len(signs)
     proven = [c for c in found if c.outcome in ("better", "worse") and (c.ratio > 1) == upward]
-    same, of = sum(sign == upward for sign in signs), len(found)
+    same, of = signs.count(upward), len(found)
     ratios = [c.ratio for c in found]
     span = fmt.span_of(ratios, fmt.significant)
     title = metric.full_title[:1].upper() + metric.full_title[1:]
     text = f"{title} of {option} is {span} times that of {baseline}{over}"
     more = "higher" if upward else "lower"
-    told = f"{more} on {same} of {of} platforms, proven on {len(proven)}"
-    if all(c.blocks == 1 for c in found):
-        told = f"{more} on {same} of {of} platforms, one run each"
+    shown = "one run each" if all(c.blocks == 1 for c in found) else f"proven on {len(proven)}"
+    told = f"{more} on {same} of {of} platforms, {shown}"
     if of >= FEWEST_PLATFORMS:
         mean, low, high, factor = _over_platforms(ratios)
         told += f"; over platforms {fmt.ratio(mean, low, high)}, which differ by {factor:.2f} times (SD)"

@@ -61,7 +61,7 @@ def compared(known: Bools) -> tuple[Bools, Bools]:
 
 def estimated_runs(evidence: Evidence) -> list[int]:
     """The runs behind estimates: those of complete blocks; all runs of an option that is rarely there."""
-    return [run for (run,) in evidence.rows(_ESTIMATED)]
+    return evidence.column(_ESTIMATED)
 
 
 def block_table(

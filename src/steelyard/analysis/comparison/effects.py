@@ -119,8 +119,7 @@ class _Design:
         names = list(levels[0])
         self._codes = {name: list(dict.fromkeys(at[name] for at in levels)) for name in names}
         moving = [name for name in names if len(self._codes[name]) > 1]
-        mains: list[Codes] = [(name,) for name in moving]
-        self.terms: list[Codes] = [*mains, *combinations(moving, 2)]
+        self.terms: list[Codes] = [*((name,) for name in moving), *combinations(moving, 2)]
         self._columns = {term: self._coded(term) for term in self.terms}
 
     def projection(self, term: Codes, others: Sequence[Codes]) -> tuple[Floats, int]:
@@ -151,8 +150,7 @@ class _Design:
         return dict(zip(combos, np.exp(whole).tolist(), strict=True))
 
     def _matrix(self, terms: Sequence[Codes]) -> Floats:
-        ones = np.ones((len(self._levels), 1))
-        return np.hstack([ones, *(self._columns[t] for t in terms)])
+        return np.hstack([np.ones((len(self._levels), 1)), *(self._columns[t] for t in terms)])
 
     def _coded(self, term: Codes) -> Floats:
         singles = [self._single(name) for name in term]

@@ -8,7 +8,6 @@ intervals have the level of the study.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 from steelyard.analysis.comparison.block_table import points_of
 from steelyard.analysis.comparison.compare import Difference, Pair, PairTests
@@ -74,12 +73,7 @@ def _holm_steps(by_metric: Mapping[str, PairTests], alpha: float) -> dict[tuple[
     """Level of each metric and pair in Holm's procedure over the metrics."""
     by_pair: dict[Pair, dict[str, float]] = {}
     for metric, tests in by_metric.items():
-        pairs = [
-            (a, b)
-            for a, b in combinations(tests.options, 2)
-            if tests.comparable((a, b)) and tests.comparable((b, a))
-        ]
-        for pair, p in zip(pairs, tests.p_values(pairs), strict=True):
+        for pair, p in zip(tests.pairs, tests.p_values(tests.pairs), strict=True):
             by_pair.setdefault(pair, {})[metric] = p
     return {
         (metric, frozenset(pair)): step

@@ -9,7 +9,6 @@ there are others, which holds whichever option is the best (Hsu 1981).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from steelyard.analysis.comparison.compare import Pair
 from steelyard.analysis.comparison.intervals import Intervals
@@ -122,7 +121,7 @@ def metrics_that_count(study: Study, run_metrics: RunMetrics) -> tuple[Metric, .
     names = (foremost(study, run_metrics).name, beside.name)
     if run_metrics.engine_bound:
         names = (SERVER_CPU.name,)
-    return tuple(m for m in map(run_metrics.metric, names) if m is not None)
+    return tuple(filter(None, map(run_metrics.metric, names)))
 
 
 def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
@@ -131,7 +130,9 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     both_ways = grouped(
         ((one.option, one.baseline), (metric, one))
         for metric in metrics
-        for c in intervals.comparisons(metric, _pairs(intervals, metric, baseline))
+        # the baseline second, as in the tables
+        for pairs in [[(a, b) if b == baseline else (b, a) for a, b in intervals.tests(metric).pairs]]
+        for c in intervals.comparisons(metric, pairs)
         for one in (c, _inverted(c))
     )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
@@ -164,23 +165,12 @@ def _inverted(comparison: Comparison) -> Comparison:
     )
 
 
-def _pairs(intervals: Intervals, metric: Metric, baseline: str) -> list[Pair]:
-    """Each pair once, the baseline second, as in the tables."""
-    tests = intervals.tests(metric)
-    return [
-        (a, b) if b == baseline else (b, a)
-        for a, b in combinations(tests.options, 2)
-        if tests.comparable((b, a)) and tests.comparable((a, b))
-    ]
-
-
 def _fastest_first(
     options: list[str], metric: Metric, comparisons: Mapping[Pair, Sequence[tuple[Metric, Comparison]]]
 ) -> list[str]:
     def ratio(option: str) -> float:
         if option == options[0]:
             return 1.0
-        entries = comparisons[option, options[0]]
-        return next(c.ratio for m, c in entries if m == metric)
+        return next(c.ratio for m, c in comparisons[option, options[0]] if m == metric)
 
     return sorted(options, key=ratio, reverse=metric.better == "higher")

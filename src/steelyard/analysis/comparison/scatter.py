@@ -14,6 +14,7 @@ Error rates and power of this rule are measured by benches/truth.py.
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +178,12 @@ class Fit:
     def mean(self, option: str) -> float:
         """The option's mean, on the scale of the fit."""
         return float(self.means[self.options.index(option)])
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Each pair of options once, of which each has a ratio to the other."""
+        pairs = combinations(self.options, 2)
+        return [(a, b) for a, b in pairs if self.comparable((a, b)) and self.comparable((b, a))]
 
     def comparable(self, pair: tuple[str, str]) -> bool:
         """Whether this option has a ratio to this baseline."""

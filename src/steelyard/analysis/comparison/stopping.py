@@ -146,7 +146,7 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
             " intervals of 95 % miss more often"
         )
         return [Notice("study-stopped", text)] * (whole < plan.blocks)
-    if study.subject.kind == "recording":
+    if evidence.recorded:
         return []
     if whole < FEWEST_BLOCKS:
         text = f"{count(whole, 'block')} cannot show how long intervals of {target} would take (plan.stop)"
@@ -159,7 +159,7 @@ def stopping_notices(evidence: Evidence) -> list[Notice]:
             widest,
             level(study),
             whole,
-            block_s=evidence.rows("select sum(seconds) from runs")[0][0] / whole,
+            block_s=evidence.column("select sum(seconds) from runs")[0] / whole,
             measured_s=plan.measure_s * len(plan.clients) * len(evidence.options),
             of_blocks=1.0 if found is None else found.of_blocks,
         )
@@ -180,8 +180,8 @@ def stopped(evidence: Evidence) -> bool:
 
 def whole_blocks(evidence: Evidence) -> int:
     """Blocks in which every option has a run."""
-    blocks = evidence.rows("select count(*) from runs group by block")
-    return sum(runs >= len(evidence.options) for (runs,) in blocks)
+    blocks = evidence.column("select count(*) from runs group by block")
+    return sum(runs >= len(evidence.options) for runs in blocks)
 
 
 def widest_half_width_percent(evidence: Evidence) -> float:
@@ -191,13 +191,12 @@ def widest_half_width_percent(evidence: Evidence) -> float:
     """
     run_metrics = compute_run_metrics(evidence)
     metric = foremost(evidence.study, run_metrics)
-    options = evidence.labels
     points = points_of(run_metrics)
     # of one point the report shows the verdict's intervals; the first step of Holm's procedure is the widest
     chances = len(points) if len(points) > 1 else len(metrics_that_count(evidence.study, run_metrics))
     alpha = level(evidence.study) / max(chances, 1)
     return max(
-        (_half_width_percent(run_metrics, metric, options, point, alpha) for point in points),
+        (_half_width_percent(run_metrics, metric, evidence.labels, point, alpha) for point in points),
         default=math.inf,
     )
 

@@ -145,7 +145,7 @@ def _unlike_servers(fact: str, here: Environment, there: Environment) -> Iterato
     }
     first = pairs.pop("", None)
     if len(set(pairs.values())) < 2:
-        pairs = {"": next(iter(pairs.values()), first)} if first or pairs else {}
+        pairs = {"": next(iter(pairs.values()), first)}
     for option, pair in pairs.items():
         if pair and pair[0] != pair[1]:
             yield f"server {fact}{f' under {option}' if option else ''}: {pair[0]} here, {pair[1]} there"

@@ -37,7 +37,7 @@ class Verdict:
     @property
     def lines(self) -> tuple[str, ...]:
         """Headline, interval and consequence, those that there are."""
-        return tuple(line for line in (self.headline, self.interval, self.consequence) if line)
+        return tuple(filter(None, (self.headline, self.interval, self.consequence)))
 
 
 @dataclass(frozen=True)

@@ -55,13 +55,12 @@ def network_of(evidence: Evidence, mine: list[LatchRow], holds: Mapping[Key, Hol
         return None
     costs = evidence.calibration
     turn_ns = costs.get("spin_turn_ns")
-    hand_over_ns = costs.get("hand_over_ns", 0.0)
     network = Network(
         held,
         # waits at the fewest workers are taken for thinking: measure with one
         think_ns(first.gets_per_s, first.clients, held),
         spin_ns=math.inf if first.spin is None or turn_ns is None else first.spin * turn_ns,
-        hand_over_ns=hand_over_ns,
+        hand_over_ns=costs.get("hand_over_ns", 0.0),
         wake_up_ns=costs.get("wake_up_ns", 0.0),
         switch_ns=costs.get("wake_up_same_cpu_ns", 0.0),
         wakes=tuple(Wake(**wake) for wake in costs.get("wakes", ())),
@@ -108,7 +107,8 @@ def at_point(
     line_ns = seen.get("line_transfer_ns", network.line_ns)
     hand_over_ns = seen.get("hand_over_ns") or line_ns or network.hand_over_ns
     lost = seen.get("switches_involuntary", 0.0)
-    cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
+    sleeps, system_ns = row.sleeps or 0.0, seen.get("cpu_system_ns", 0.0)
+    cpu_ns = seen.get("cpu_user_ns", 0.0) + system_ns
     now = replace(
         network,
         holds=own,
@@ -116,7 +116,6 @@ def at_point(
         line_ns=line_ns if network.line_ns else 0.0,
         slice_ns=max(cpu_ns / lost, 1e3) if lost and cpu_ns else BASE_SLICE_NS,
     )
-    sleeps, system_ns = row.sleeps or 0.0, seen.get("cpu_system_ns", 0.0)
     often = sleeps >= _SLEEPS_MIN and (row.sleeps_per_miss or 0.0) >= _SLEEPS_PER_MISS_MIN
     if often and row.wait_per_sleep_ns and system_ns and network.wakes:
         return woken_as_measured(now, row.clients, rules, row.wait_per_sleep_ns, system_ns / sleeps)
@@ -157,7 +156,7 @@ def costs_of(evidence: Evidence) -> LatchCosts | None:
 
 def hand_over_notices(evidence: Evidence) -> list[Notice]:
     """That an option's hand-over differed from point to point by more than a quarter of its median."""
-    cpus = " and ".join(str(cpu) for cpu in evidence.calibration.get("cpus", ()))
+    cpus = " and ".join(map(str, evidence.calibration.get("cpus", ())))
     between = f" between CPUs {cpus}" if cpus else ""
     text = f"the hand-over{between} was not stable: each prediction uses that of its own points"
     query = f"select option, count(*), quantile_cont(ns, [0.1, 0.5, 0.9]) from ({_HAND_OVERS}) group by all"
@@ -181,7 +180,7 @@ def cpu_notices(evidence: Evidence, rows: list[LatchRow]) -> Iterator[Notice]:
         seen = _workers_at(evidence, row)
         cpu_ns = seen.get("cpu_user_ns", 0.0) + seen.get("cpu_system_ns", 0.0)
         query = "select sum(seconds) from points where option = $option and clients = $clients"
-        seconds = evidence.rows(query, option=row.option, clients=row.clients)[0][0]
+        seconds = evidence.column(query, option=row.option, clients=row.clients)[0]
         had = (cpu_ns + (row.wait_ns or 0.0)) / (row.clients * seconds * 1e9)
         if cpu_ns and had < _CPU_MIN:
             text = (

@@ -85,8 +85,7 @@ def scaling(
     )
     most = max(points, key=lambda point: point.throughput_per_s)
     maximum = MeasuredMaximum(most.clients, most.throughput_per_s, most is points[-1])
-    curves: tuple[Curve, ...] = ()
-    absolute: tuple[Curve, ...] = ()
+    curves = absolute = tuple[Curve, ...]()
     if len(points) >= LEAST_TO_FIT:
         models = _candidates(points, topology)
         x = [p.clients for p in points], [p.throughput_per_s for p in points]

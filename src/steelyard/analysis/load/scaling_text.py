@@ -143,8 +143,10 @@ def _other_fit(best: Curve, other: Curve, work: Workload) -> str:
         parts.append(f"{_share(other.parameters['yield'])} of a core each beyond the cores")
     else:
         parts.append(_coherency(other))
-        closed = other.peak is not None and math.isfinite(other.peak.high)
-        parts.append(f"a peak at {_peak(other.peak, work)}" if closed and other.peak else "no peak")
+        if other.peak and math.isfinite(other.peak.high):
+            parts.append(f"a peak at {_peak(other.peak, work)}")
+        else:
+            parts.append("no peak")
     return (
         "This assumes errors in proportion to throughput. With errors of the same absolute size at all"
         f" points the model gives {', '.join(parts)}: outside the intervals above."

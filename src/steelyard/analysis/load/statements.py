@@ -29,7 +29,7 @@ _WHOLE = "transaction"
 def statement_latencies(evidence: Evidence, run_metrics: RunMetrics) -> tuple[StatementLatency, ...]:
     """One row per load point, statement and option, all transactions last; none of a single statement."""
     query = "select statement from latency where statement <> 'transaction' group by 1 order by min(rowid)"
-    names = [name for (name,) in evidence.rows(query)]
+    names = evidence.column(query)
     if len(names) < 2 or evidence.workload.in_rounds:
         return ()
     # kinds of transactions first

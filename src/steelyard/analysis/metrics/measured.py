@@ -92,13 +92,13 @@ def time_cost(name: str, title: str, better: Better = "lower") -> Metric:
 
 def sources(declared: Declared) -> tuple[Source, ...]:
     """Every declared cost, in the order of kinds."""
-    found = [
-        (COST_KINDS.index(cost.kind), _source(monitor, metric, cost))
+    found = (
+        _source(monitor, metric, cost)
         for monitor, metrics in declared.items()
         for metric in metrics
         for cost in metric.costs
-    ]
-    return tuple(source for _, source in sorted(found, key=lambda ranked: ranked[0]))
+    )
+    return tuple(sorted(found, key=lambda source: COST_KINDS.index(source.metric.kind)))
 
 
 def _source(monitor: str, metric: DeclaredMetric, cost: Cost) -> Source:

@@ -56,7 +56,7 @@ def queries_of(evidence: Evidence) -> list[str]:
     if not isinstance(evidence.workload, QueriesWorkload):
         return []
     query = "select distinct statement from latency where statement <> 'transaction' order by statement"
-    return [name for (name,) in evidence.rows(query)]
+    return evidence.column(query)
 
 
 def query_metrics(queries: Sequence[str]) -> list[Measured]:

@@ -242,7 +242,7 @@ _TYPES = """
 
 def _waits(evidence: Evidence) -> list[Measured]:
     """Time waited per transaction by type: sessions seen waiting, over readings, over transactions."""
-    types = [kind for (kind,) in evidence.rows(_TYPES)]
+    types = evidence.column(_TYPES)
     if evidence.workload.background_clients or not types:
         return []
     metrics = [

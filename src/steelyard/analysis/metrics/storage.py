@@ -63,9 +63,9 @@ def without_storage(evidence: Evidence) -> set[str]:
 
 def storage_notices(evidence: Evidence) -> list[Notice]:
     """Which costs of storage are disregarded, and why."""
-    subject, workload = evidence.study.subject, evidence.workload
     if _in_memory(evidence):
-        served = workload.WHO == "server" and subject.kind != "null" and not subject.dsn
+        subject = evidence.study.subject
+        served = evidence.workload.WHO == "server" and subject.kind != "null" and not subject.dsn
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]
         text = f"the data folder {folder} is on {kind}, which is memory: nothing is written to storage"
         return [Notice("storage-in-memory", text)] if served else []

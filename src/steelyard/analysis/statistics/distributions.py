@@ -26,14 +26,14 @@ def t_two_sided(t: ArrayLike, df: ArrayLike) -> Floats:
     return np.where(np.asarray(df) > 0, tails, 1.0)
 
 
-def t_criticals(df: Floats, alpha: float) -> Floats:
+def t_criticals(df: ArrayLike, alpha: float) -> Floats:
     """The t that |T| exceeds with probability alpha, for each number of degrees of freedom."""
     return np.asarray(_special().stdtrit(df, 1 - alpha / 2), dtype=np.float64)
 
 
 def t_critical(df: float, alpha: float) -> float:
     """The t that |T| exceeds with probability alpha; inf without degrees of freedom."""
-    return float(_special().stdtrit(df, 1 - alpha / 2)) if df > 0 else math.inf
+    return float(t_criticals(df, alpha)) if df > 0 else math.inf
 
 
 def t_test(values: Floats) -> Floats:

@@ -61,24 +61,22 @@ class SharedCore:
 
 
 @dataclass(frozen=True)
-class UslByPeak:
+class UslByPeak(Usl):
     """The law by contention sigma and 1 / peak^2, so that its peak sqrt((1 - sigma) / kappa) has a profile.
 
     Only with peaks of one client or more.
     """
 
-    name: ClassVar = "usl-by-peak"
     parameters: ClassVar = ("sigma", "per_peak_squared")
-    start: ClassVar = (0.01, 1e-4)
     highest: ClassVar = (1.0, 1.0)
 
     def log_capacity(self, clients: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
         """log(X / lambda) and its derivatives by a (sigma) and b (1 / peak^2): columns, one row per fit."""
-        logs, by_sigma, by_kappa = Usl().log_capacity(clients, a, (1 - a) * b)
+        logs, by_sigma, by_kappa = super().log_capacity(clients, a, (1 - a) * b)
         return logs, by_sigma - b * by_kappa, (1 - a) * by_kappa
 
 
-Model = Usl | SharedCore | UslByPeak
+Model = Usl | SharedCore
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,6 @@ class Disturbed:
 
 def disturbed(evidence: Evidence) -> Disturbed:
     """Every run that counts, judged at its worst load point."""
-    runs = len(evidence.rows("from runs"))
     found: dict[int, Disturbance] = {}
     shares: dict[int, float] = {}
     studies = _studies(evidence)
@@ -62,7 +61,7 @@ def disturbed(evidence: Evidence) -> Disturbed:
         if one and (run not in found or one.lost_s > found[run].lost_s):
             found[run] = one
     rest = {run: share for run, share in shares.items() if run not in found}
-    return Disturbed(found, runs, evidence.workload.WHO, rest)
+    return Disturbed(found, len(evidence.rows("from runs")), evidence.workload.WHO, rest)
 
 
 _RUNS_IN_FULL = 4  # of more, the span of what they lost

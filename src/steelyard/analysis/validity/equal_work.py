@@ -114,7 +114,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
     rows = evidence.rows(_BESIDE, baseline=evidence.baseline)
     beside = grouped(((name, option), _Sums(*sums)) for name, option, *sums in rows)
     query = "select statement from marks group by 1 having max(rows) = 0 order by min(rowid)"
-    without = [name for (name,) in evidence.rows(query)]
+    without = evidence.column(query)
     found = dict[tuple[str, str], Difference]()
     for one in (*_in_rehearsal(evidence), *_under_load(evidence.baseline, beside), *_ran_out(evidence)):
         found.setdefault((one.statement, one.option), one)
@@ -123,7 +123,7 @@ def equal_work(evidence: Evidence) -> WorkCheck:
         select statement from rehearsal where step = 'work' group by statement, option
         having arg_max(answer, rowid) = 'text'
     """
-    texts = sorted({name for (name,) in evidence.rows(query)})
+    texts = sorted({*evidence.column(query)})
     text = "returns other values under some options (dates, floats, LIMIT); its rows are equal"
     return WorkCheck(
         tuple(one for one in found.values() if one.statement not in meant),

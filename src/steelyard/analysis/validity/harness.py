@@ -94,7 +94,7 @@ def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]
     """engine-saturated, steal, cache-thrash, monitor-silent (its last sample came long before the end of
     measure, while work continued), engine-slept.
     """
-    rates_hz, who = evidence.study.rates_hz or {}, evidence.workload.WHO
+    rates_hz = evidence.study.rates_hz or {}
     silent = (
         (option, run, quiet_ns, monitor)
         for option, run, quiet_ns, monitor, interval_ns in evidence.rows(_QUIET)
@@ -107,7 +107,7 @@ def harness_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]
             "engine-saturated",
             run_metrics.where(ENGINE_SHARE, run_metrics.values[ENGINE_AT_LIMIT] > 0),
             "the load engine used nearly all CPU that it may use: throughput is the engine's limit, not the"
-            f" {who}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
+            f" {evidence.workload.WHO}'s; raise workload.threads, engine.cpu_quota or engine.cpus",
         ),
         *merged(
             "steal",

@@ -85,7 +85,7 @@ class Costs:
         self._intervals, self._run_metrics = intervals, intervals.run_metrics
         waits = tuple(m.name for m in self._run_metrics.metrics if m.name.startswith(WAIT_PREFIX))
         names = (*self._run_metrics.costs, *_OTHERS, *waits)
-        self._metrics = [m for m in map(self._run_metrics.metric, names) if m is not None]
+        self._metrics = list(filter(None, map(self._run_metrics.metric, names)))
 
     def differences(self, pairs: Sequence[PairResult]) -> tuple[CostDifference, ...]:
         """Every cost of each pair, CPU and its parts first."""

@@ -68,10 +68,11 @@ def lost_by_all(options: Sequence[Option]) -> str:
 def _given(option: Option) -> dict[str, str]:
     """Values by the settings of options, statements and schemas: `alter role lab set fsync = off`, too."""
     sql = f"{option.schema} {option.workload}"
-    found: dict[str, str] = {}
-    for name in {**_DATA, **_COMMITS}:
-        if said := re.search(rf"{name}\W+(?:to\W+)?(\w+)", sql, re.IGNORECASE):
-            found[name] = said[1]
+    found = {
+        name: said[1]
+        for name in {**_DATA, **_COMMITS}
+        if (said := re.search(rf"{name}\W+(?:to\W+)?(\w+)", sql, re.IGNORECASE))
+    }
     if re.search(r"\bunlogged\b", sql, re.IGNORECASE):
         found["unlogged"] = "on"
     return {name: _text(value) for name, value in {**found, **option.server, **option.session}.items()}
@@ -111,9 +112,8 @@ def memory_costs(findings: Findings, pair: PairResult) -> str:
     after, before = float(np.median(mine)), float(np.median(other))
     if abs(after - before) < max(_LEAST_BYTES, _LEAST_CHANGE * before):
         return ""
-    less = "more" if after > before else "less"
     return (
-        f"{pair.option} takes {quantity(abs(after - before), 'bytes')} {less} memory than {pair.other}"
+        f"{pair.option} takes {_change(after - before, 'bytes')} memory than {pair.other}"
         f" (at most {quantity(after, 'bytes')} in use under {pair.option}, private and shared once)."
     )
 
@@ -124,7 +124,7 @@ def _highest(evidence: Evidence, label: str) -> list[float]:
         select highest from gauges join runs using (run) where option = $option and entity = 'server'
             and metric = 'memory_bytes' and highest is not null order by run
     """
-    return [highest for (highest,) in evidence.rows(query, option=label)]
+    return evidence.column(query, option=label)
 
 
 def schema_costs(findings: Findings, pair: PairResult) -> str:

@@ -218,7 +218,6 @@ def _most_important_factor(findings: Findings) -> str:
     metric = findings.pairwise.metrics[0]
     mine = [e for e in findings.effects if e.metric == metric.name]
     proven = [e for e in mine if e.p_value < _SIGNIFICANT and e.share >= 0.01]
-    proven.sort(key=lambda e: -e.share)
     if not proven or len({name for e in mine for name in e.factors}) < 2:
         return ""
     parts = [

@@ -55,10 +55,10 @@ class PairSentences:
 
     def beside(self) -> str:
         """The metrics that the headline leaves out, and failures: what the winner costs or saves."""
-        shown = (
-            [(m, c) for m, c in self.pair.by_metric if (m, c) not in self._leading] if self._leading else []
-        )
-        parts = [*(self._difference(m, c) for m, c in shown), *self._failing * bool(self._leading)]
+        if not self._leading:
+            return ""
+        shown = [(m, c) for m, c in self.pair.by_metric if (m, c) not in self._leading]
+        parts = [*(self._difference(m, c) for m, c in shown), *self._failing]
         return f"{capitalised('; '.join(parts))}." if parts else ""
 
     def differences(self, headline_says_none: bool = False) -> str:
@@ -168,9 +168,8 @@ def missing(findings: Findings, pair: PairResult) -> str:
         )
     if needed <= blocks:
         return f"The difference is near the {findings.margin} that matters: too close to call."
-    block_s = findings.evidence.rows("select sum(seconds) / count(distinct block) from runs")[0][0]
-    total = duration(needed * block_s)
-    return f"At this scatter about {needed} blocks, {total} in all, would settle {what}."
+    block_s = findings.evidence.column("select sum(seconds) / count(distinct block) from runs")[0]
+    return f"At this scatter about {needed} blocks, {duration(needed * block_s)} in all, would settle {what}."
 
 
 def answers_by_point(evidence: Evidence, comparisons: Sequence[Comparison], metrics: Sequence[Metric]) -> str:

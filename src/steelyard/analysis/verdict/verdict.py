@@ -21,12 +21,12 @@ _ENGINE = "engine_cpu_us_per_txn"
 
 def verdict(findings: Findings) -> Verdict:
     """The answer with its reasons; first what makes it doubtful."""
-    study, unlike = findings.evidence.study, unlike_servers(findings.evidence)
+    unlike = unlike_servers(findings.evidence)
     if findings.work.differences:
         decision, words = Decision("unequal work"), unequal_work(findings.evidence, findings.work.differences)
     else:
         decision, words = _complete(findings, *_answer(findings))
-        if study.subject.kind == "null":
+        if findings.evidence.study.subject.kind == "null":
             words = _harness_overhead(findings, words)
     doubts = (
         "The load engine was at its limit of CPU: throughput is the engine's and names no winner."
@@ -54,7 +54,7 @@ def _answer(findings: Findings) -> tuple[Decision, Words]:
     if findings.pairwise.options:
         return options_compared(findings)
     text = "Nothing to compare: no block holds a finished run of two options."
-    if study.subject.kind == "recording":
+    if findings.evidence.recorded:
         text = "Nothing to compare: the options have no figure in common of which more or less is better."
     elif findings.run_metrics.engine_bound:
         text = "No winner by throughput: the load engine was at its limit of CPU."

@@ -22,14 +22,11 @@ from steelyard.quantities import count, listed, percent, ratio, span_of
 from steelyard.study.factors import table_factor
 
 
-def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> tuple[WinMapCell, ...]:
-    """Throughput under each table over that under the first; empty unless tables were compared."""
-    factor = table_factor(evidence.study)
-    return tuple(_cells(evidence, run_metrics, factor)) if factor else ()
-
-
-def _cells(evidence: Evidence, run_metrics: RunMetrics, factor: str) -> Iterator[WinMapCell]:
-    margin = evidence.margin
+def win_map_cells(evidence: Evidence, run_metrics: RunMetrics) -> Iterator[WinMapCell]:
+    """Throughput under each table over that under the first; none unless tables were compared."""
+    factor, margin = table_factor(evidence.study), evidence.margin
+    if not factor:
+        return
     alike = grouped(
         (tuple((name, code) for name, code in option.levels.items() if name != factor), option)
         for option in evidence.options

@@ -82,6 +82,10 @@ class Evidence:
         """The result of a query over the views. given: its parameters by name."""
         return self.tables.execute(query, given or None).fetchall()
 
+    def column(self, query: str, **given: Any) -> list[Any]:
+        """The values of a query that has one column."""
+        return [value for (value,) in self.rows(query, **given)]
+
     def in_order(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
         """The rows, whose first column is an option, in the order of the options."""
         return sorted(self.rows(query, **given), key=lambda row: self.labels.index(row[0]))

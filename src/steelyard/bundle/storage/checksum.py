@@ -14,20 +14,22 @@ _FILE_BYTES_MAX = 64 << 20
 
 
 def seal(content: Mapping[str, Any]) -> Json:
-    """The content with its checksum."""
-    return {**{name: value for name, value in content.items() if name != _KEY}, _KEY: _checksum(content)}
+    """The content with its checksum, in place of one that it has already."""
+    bare = {name: value for name, value in content.items() if name != _KEY}
+    return {**bare, _KEY: _checksum(bare)}
 
 
-def read_sealed(place: Path, hint: str) -> Json:
+def read_sealed(place: Path) -> Json:
     """The object in a JSON file, verified, without its checksum. Raises InputError that names the file."""
-    return proven(read_object(place, hint), place, hint)
+    return proven(read_object(place, ""), place, "")
 
 
 def proven(content: Mapping[str, Any], place: Path, hint: str) -> Json:
     """The content without its checksum. Raises InputError where that is missing or differs."""
-    if content.get(_KEY) != _checksum(content):
+    bare = {**content}
+    if bare.pop(_KEY, None) != _checksum(bare):
         raise InputError(f"{place}: its checksum differs from its content: damaged or edited", hint)
-    return {name: value for name, value in content.items() if name != _KEY}
+    return bare
 
 
 def read_bytes(place: Path, hint: str) -> bytes:
@@ -61,7 +63,6 @@ def read_object(place: Path, hint: str) -> Json:
     return cast(Json, found)
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
-    bare = {name: value for name, value in content.items() if name != _KEY}
+def _checksum(bare: Json) -> str:
     text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from steelyard.bundle.evidence import grouped
 from steelyard.bundle.storage.checksum import read_sealed
 from steelyard.errors import InputError
 
@@ -67,8 +68,7 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
     bundle: the required id; options: the allowed labels.
     """
     try:
-        content = read_sealed(folder / RUN_FILE, "")
-        identity = _Identity.model_validate(content)
+        identity = _Identity.model_validate(read_sealed(folder / RUN_FILE))
     except InputError as error:
         return _Found(number, why=str(error).replace(str(folder), f"runs/{folder.name}"))
     except ValidationError as error:
@@ -86,7 +86,8 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
         )
     wrong = [
         f"{_named(folder, name)}: {what}"
-        for name, checksum in ((f"{table}.parquet", found) for table, found in identity.tables.items())
+        for table, checksum in identity.tables.items()
+        for name in [f"{table}.parquet"]
         if (what := _damage(folder / name, checksum))
     ]
     return _Found(number, identity, "; ".join(wrong), _strange(folder, identity))
@@ -175,20 +176,14 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
         which = f"run {first} is" if first == last else f"runs {first} to {last} are"
         notices.append((MISSING, f"{which} missing: no folder runs/{first:04d}{around.so(mine)}"))
     notices += [(STRANGE, f"runs/{name} is not the folder of a run and is left out") for name in strange]
+    if (rest := len(notices) - _MOST_NOTICES) > 1:
+        notices[_MOST_NOTICES:] = [(LEFT_OUT, f"{rest} further files or runs are missing or left out")]
     return Inventory(
         runs=tuple(sorted(whole, key=lambda identity: identity.run)),
         damaged=tuple((one.identity, one.why) for one in found if one.identity is not None and one.why),
         lost=frozenset(lost),
-        notices=tuple(_few(notices)),
+        notices=tuple(notices),
     )
-
-
-def _few(notices: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first notices; the others as their number."""
-    rest = len(notices) - _MOST_NOTICES
-    if rest <= 1:
-        return notices
-    return [*notices[:_MOST_NOTICES], (LEFT_OUT, f"{rest} further files or runs are missing or left out")]
 
 
 def _gaps(numbers: list[int], last: int) -> Iterator[tuple[int, int]]:
@@ -209,14 +204,10 @@ class _Blocks:
         self, known: Mapping[int, _Identity], whole: Sequence[_Identity], options: Collection[str]
     ) -> None:
         self._known = known
-        done: dict[Attempt, set[str]] = {}
-        for identity in whole:
-            if identity.status == "done":
-                done.setdefault(_attempt(identity), set()).add(identity.option)
-        self._complete = {attempt for attempt, labels in done.items() if labels >= set(options)}
-        self._last: dict[int, int] = {}
-        for identity in known.values():
-            self._last[identity.block] = max(self._last.get(identity.block, 0), identity.attempt)
+        done = grouped((_attempt(one), one.option) for one in whole if one.status == "done")
+        self._complete = {attempt for attempt, labels in done.items() if {*labels} >= {*options}}
+        # by block: the last of its attempts stays
+        self._last = dict(sorted(map(_attempt, known.values())))
 
     def touched(self, first: int, last: int) -> set[Attempt]:
         """Attempts that the unknown runs from first to last may belong to."""

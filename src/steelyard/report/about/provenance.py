@@ -1,6 +1,6 @@
 """How a bundle was measured, as text by name: plan, machine, kernels, server, engine, monitors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from steelyard import quantities as fmt
@@ -110,26 +110,19 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
         who_works=study.workload.WHO,
         server_version=_by_option({label: str(servers[label]["version"]) for label in in_order}),
         kernels=_kernels(bundle.environment),
-        schemas={
-            label: _cost(servers[label]["schema"])
-            for label in (option["label"] for option in bundle.head["options"])
-            if "schema" in servers.get(label, {})
-        },
+        schemas={label: _cost(servers[label]["schema"]) for label in in_order if "schema" in servers[label]},
         report=report,
         machine=machine_rows(bundle.environment),
-        server_settings=_settings(bundle, in_order),
+        # where options differ, each value with its options
+        server_settings={
+            name: _by_option({label: _value(bundle, label, name) for label in in_order})
+            for name in sorted({name for label in in_order for name in servers[label]["set"]})
+        },
         engine=_engine(bundle),
         factors=_factors(study),
         option_levels={o["label"]: o["levels"] for o in bundle.head["options"]},
         resets_server=not study.subject.dsn,
     )
-
-
-def _settings(bundle: Bundle, labels: Sequence[str]) -> dict[str, str]:
-    """What was set under any option, by name; where options differ, each value with its options."""
-    servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
-    names = sorted({name for label in labels for name in servers[label]["set"]})
-    return {name: _by_option({label: _value(bundle, label, name) for label in labels}) for name in names}
 
 
 def _value(bundle: Bundle, label: str, name: str) -> str:
@@ -157,9 +150,9 @@ def _kernels(environment: Facts) -> dict[str, str]:
     servers: Mapping[str, Facts] = environment.get("servers", {})
     reported = {label: server["guest"] for label, server in servers.items() if "guest" in server}
     for boot in environment.get("boots", ()):
-        kernel: Facts = boot["kernel"]
         name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
-        reported[name] = {key: kernel[key] for key in ("release", "cmdline", "clock_source", "preemption")}
+        facts = ("release", "cmdline", "clock_source", "preemption")
+        reported[name] = {key: boot["kernel"][key] for key in facts}
     return {
         name: "; ".join(f"{key.replace('_', ' ')} {fact}" for key, fact in facts.items())
         for name, facts in reported.items()

@@ -1,7 +1,7 @@
 """Ratios to the baseline with their intervals, over all and query by query; how long each query takes."""
 
-import math
 from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
 from typing import Any
 
 from steelyard import quantities as fmt
@@ -126,10 +126,8 @@ def queries(presented: Presented) -> Figure | None:
         }
         for row in judgement.queries
     ]
-    shown = (about.points_are, "query", "option", "time")
-    fields = ("clients", "query", "option", "time")
-    columns = [Column("ratio [interval]", "ratio"), *_OUTCOME]
-    table = Table([*map(Column, shown, fields), *columns], rows)
+    columns = Column(about.points_are, "clients"), *map(Column, ("query", "option", "time"))
+    table = Table([*columns, Column("ratio [interval]", "ratio"), *_OUTCOME], rows)
     drawn = Table(table.columns, [row for row in rows if row["comparison"]])
     if not drawn.data:
         return None
@@ -200,5 +198,5 @@ def _totals(table: Table) -> Iterator[tuple[Any, ...]]:
     """What the queries come to together, by number of streams and option."""
     for (clients, option), mine in table.each("clients", "option").items():
         ns = [row["ns"] for row in mine.data]
-        mean = math.exp(sum(map(math.log, ns)) / len(ns))
-        yield clients, option, *(Cell(value, unit="ns") for value in (mean, sum(ns), max(ns)))
+        totals = geometric_mean(ns), sum(ns), max(ns)
+        yield clients, option, *(Cell(value, unit="ns") for value in totals)

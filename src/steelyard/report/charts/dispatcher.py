@@ -8,11 +8,11 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import WinMapCell
 from steelyard.report.charts.figure import Figure, Panel, Spec, slug
 from steelyard.report.charts.marks import (
+    OWN_LEGEND,
     SCALE,
     dash,
     layer,
     nominal,
-    own_legend,
     quantitative,
     scaled,
     view,
@@ -36,7 +36,7 @@ _COLUMNS = (
     Column("to (s)", "end_s"),
     Column("s", "t_s"),
 )
-_THREAD = nominal("thread", None, legend=own_legend())
+_THREAD = nominal("thread", None, legend=OWN_LEGEND)
 
 
 def priorities(presented: Presented) -> Figure | None:
@@ -45,7 +45,6 @@ def priorities(presented: Presented) -> Figure | None:
     table = Table((), presented.series.priorities)
     if not table.data:
         return None
-    points = sorted(table.each("clients").items())
     bands = sorted({row["priority"] // _BANDS for row in table.data})
     return Figure(
         "priorities",
@@ -54,7 +53,7 @@ def priorities(presented: Presented) -> Figure | None:
         " mean over runs. Sleeping threads are not counted.",
         tuple(
             Panel(f"priorities-{point}", fmt.count(point, "thread"), _steps(mine, palette))
-            for point, mine in points
+            for point, mine in sorted(table.each("clients").items())
         ),
         plain_table(
             ("seconds at priority", *(f"{band * _BANDS}–{band * _BANDS + _BANDS - 1}" for band in bands)),
@@ -83,7 +82,7 @@ def _steps(table: Table, palette: Palette) -> Spec:
         for priority in range(last)
     ]
     # few options are drawn: where the page has no colour for each, the chart brings its own
-    own = nominal("option", None, legend=own_legend())
+    own = nominal("option", None, legend=OWN_LEGEND)
     return lines(
         Table((), every),
         quantitative("priority", "priority", axis={"tickCount": 6, "format": "d"}),
@@ -182,9 +181,8 @@ def win_map(presented: Presented) -> Figure | None:
     names = list(cells[0].others)
     level, baseline = cells[0].level, cells[0].baseline
     largest = max(abs(cell.ratio - 1) for cell in cells)
-    shown = ("tables", *names, "threads", "ratio [95 % interval]")
-    fields = ("tables", *names, "threads", "ratio")
-    table = Table([*map(Column, shown, fields)], [_win(cell, largest) for cell in cells])
+    columns = *map(Column, ("tables", *names, "threads")), Column("ratio [95 % interval]", "ratio")
+    table = Table(columns, [_win(cell, largest) for cell in cells])
     return Figure(
         "win-map",
         f"Where {level} gives more than {baseline}",

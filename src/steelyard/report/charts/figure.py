@@ -91,7 +91,7 @@ def config(dark: bool = False) -> Spec:
         "background": None,
         "font": FONT,
         "padding": {"left": 2, "right": 8, "top": 6, "bottom": 4},
-        "range": {"category": list(_DARK if dark else _LIGHT)},
+        "range": {"category": list(hues(dark))},
         "view": {"stroke": None},
         "axis": {
             "labelColor": muted,

@@ -37,9 +37,8 @@ class GaugeChart:
 
     def figure(self, presented: Presented) -> Figure | None:
         """One panel per gauge, one line per option; the dashed line is the limit of the gauge."""
-        who = presented.about.who_works
         data = [
-            {**row, "gauge": _title(row, who)}
+            {**row, "gauge": _title(row, presented.about.who_works)}
             for row in presented.series.gauges
             if row["value"] is not None and row["group"] == self.group
         ]
@@ -139,7 +138,7 @@ def _summary(table: Table) -> tuple[Any, ...]:
     """Of one gauge under one option, in the measure phases where they are known."""
     mine = sorted(table.data, key=lambda row: row["t_s"])
     line = [row for row in mine if row.get("measured", True)] or mine
-    *_, last = line
+    last = line[-1]
     values = (line[0]["value"], max(row["value"] for row in line), last["value"], last.get("limit"))
-    cells = [Cell(value, unit=last["unit"]) for value in values]
-    return last["option"], last["gauge"], *cells[:3], "none" if values[3] is None else cells[3]
+    *cells, limit = [Cell(value, unit=last["unit"]) for value in values]
+    return last["option"], last["gauge"], *cells, "none" if limit.value is None else limit

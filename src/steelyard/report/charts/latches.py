@@ -1,6 +1,5 @@
 """Latches as counters saw them: tables, misses, sleeps and hand-overs; and those of a live server."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.analysis.judgement import Judgement
@@ -9,7 +8,7 @@ from steelyard.report.charts.figure import Figure, Panel, of_tables
 from steelyard.report.charts.marks import bare_axis, colour, nominal, quantitative, scaled, shape
 from steelyard.report.charts.shapes import intervals, lines
 from steelyard.report.presented import Palette, Presented
-from steelyard.report.table import Column, Row, Table, percent, table_of, time, whole
+from steelyard.report.table import Column, Table, percent, table_of, time, whole
 
 _ALWAYS = 6  # the counters of the published table are shown even where they are not available
 _LATCHES_MAX = 8
@@ -26,13 +25,28 @@ def latches(presented: Presented) -> Figure | None:
     rows = [row for row in judgement.latches if not row.sleeps_only]
     if not rows:
         return None
-    table = table_of(rows, *_columns(about))
+    table = table_of(
+        rows,
+        Column(about.points_are, "clients"),
+        Column("gets", say=whole),
+        Column("misses", say=whole),
+        Column("spin gets", "spin_gets", whole),
+        Column("sleeps", say=whole),
+        Column("time asleep", "wait_ns", time),
+        Column("time of all gets", "get_ns", time),
+        Column("% misses per get", "misses_per_get", percent),
+        Column("% sleeps per miss", "sleeps_per_miss", percent),
+        Column(f"gets per {about.work_is}", "gets_per_txn"),
+        Column("wait per sleep", "wait_per_sleep_ns", time),
+        Column("hand-overs/s", "hand_overs_per_s"),
+        Column("hold", "hold_ns", time),
+        Column("measured gets/s", "gets_per_s"),
+    )
     latches = table.each("option", "latch")
     first = next((key for key in latches if key[0] == judgement.baseline), None)
     order = sorted(latches, key=lambda key: key != first)
     tables = [(f"{option}, {latch}", latches[option, latch].filled(_ALWAYS)) for option, latch in order]
     single = {"numbers": "Numbers"} if len(tables) == 1 else {}
-    measured = any(row.hold_is_measured for row in rows)
     drawn = (
         _ratios(table, palette, "misses", "misses_per_get", "predicted_misses_per_get"),
         _ratios(table, palette, "sleeps", "sleeps_per_miss"),
@@ -46,7 +60,7 @@ def latches(presented: Presented) -> Figure | None:
         " which is not zero. Hold: "
         + (
             "mean of those measured, with what preemption added."
-            if measured
+            if any(row.hold_is_measured for row in rows)
             else f"the time that would explain the misses, given the gets with one {about.point_is} less."
         ),
         tables,
@@ -65,25 +79,6 @@ def _beyond(judgement: Judgement, about: About) -> tuple[str, ...]:
     return (
         f"From {about.count(min(over))} on there are more of them than CPUs:"
         " what is missed and slept there is also waiting for a holder that lost its CPU, not parallelism.",
-    )
-
-
-def _columns(about: About) -> Sequence[Column]:
-    return (
-        Column(about.points_are, "clients"),
-        Column("gets", say=whole),
-        Column("misses", say=whole),
-        Column("spin gets", "spin_gets", whole),
-        Column("sleeps", say=whole),
-        Column("time asleep", "wait_ns", time),
-        Column("time of all gets", "get_ns", time),
-        Column("% misses per get", "misses_per_get", percent),
-        Column("% sleeps per miss", "sleeps_per_miss", percent),
-        Column(f"gets per {about.work_is}", "gets_per_txn"),
-        Column("wait per sleep", "wait_per_sleep_ns", time),
-        Column("hand-overs/s", "hand_overs_per_s"),
-        Column("hold", "hold_ns", time),
-        Column("measured gets/s", "gets_per_s"),
     )
 
 
@@ -158,7 +153,16 @@ def sleeps(presented: Presented) -> Figure | None:
         Column("wait per sleep", "wait_per_sleep_ns", time),
         Column("% sleeps per get", "sleeps_per_get", percent),
     )
-    table = replace(table, data=list(map(_asleep, table.data)))
+    # with what is drawn; no sleep has no length
+    rows = [
+        {
+            **row,
+            "us": (row["wait_ns_per_txn"] or 0.0) / 1e3,
+            "wait_per_sleep_ns": row["wait_per_sleep_ns"] if row["sleeps"] else "",
+        }
+        for row in table.data
+    ]
+    table = replace(table, data=rows)
     panel = _times_asleep(table, about, presented.palette)
     tables = {
         option: replace(
@@ -181,12 +185,6 @@ def sleeps(presented: Presented) -> Figure | None:
         filter(None, [panel]),
         key="line" if panel else "none",
     )
-
-
-def _asleep(row: Row) -> Row:
-    """With what is drawn; no sleep has no length."""
-    us = (row["wait_ns_per_txn"] or 0.0) / 1e3
-    return {**row, "us": us, "wait_per_sleep_ns": row["wait_per_sleep_ns"] if row["sleeps"] else ""}
 
 
 def _times_asleep(table: Table, about: About, palette: Palette) -> Panel | None:

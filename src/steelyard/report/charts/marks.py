@@ -16,6 +16,8 @@ from steelyard.report.table import Cell, Row, cell_of
 How = Literal["drag", "frame"]
 FROM, TO = "x_from", "x_to"
 SCALE: Spec = {"domain": [{"expr": FROM}, {"expr": TO}], "nice": False}
+# for names that the page's key does not know; the grey reads on white and on black
+OWN_LEGEND: Spec = {"orient": "bottom", "title": None, "disable": False, "labelColor": "#7A828C"}
 # an interval stretches an axis by so much of the data's extent at most, or on a logarithmic axis threefold
 _REACH = 0.5
 _REACH_LOG = math.log(3)
@@ -92,11 +94,6 @@ def dots(encoding: Spec, tip: Sequence[Spec], seen: bool, only: str = "") -> Spe
     """A point at each value, with what is known of it; not seen: only under the pointer."""
     place = {**encoding, "tooltip": list(tip)}
     return layer("point", place, only=only, size=22 if seen else 80, opacity=1 if seen else 0, clip=True)
-
-
-def own_legend() -> Spec:
-    """For names that the page's key does not know; the grey reads on white and on black."""
-    return {"orient": "bottom", "title": None, "disable": False, "labelColor": "#7A828C"}
 
 
 def _fields(part: Any) -> set[str]:

@@ -1,6 +1,6 @@
 """What the model expects of the measured hold times, beside what was measured; and of other settings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from steelyard import quantities as fmt
@@ -23,7 +23,19 @@ def predictions(presented: Presented) -> Figure | None:
     rows = [row for row in judgement.latches if row.predicted_gets_per_s and row.gets_per_s]
     if not rows:
         return None
-    table = Table(_columns(about), list(map(_row, rows)))
+    columns = (
+        Column("latch", "name"),
+        Column(about.points_are, "clients"),
+        Column("measured gets/s", "gets_per_s"),
+        Column("predicted", "expected"),
+        Column("error", "ratio", fmt.change),
+        Column("measured % misses per get", "misses"),
+        Column("predicted", "expected_misses"),
+        Column("difference", "points"),
+        Column("measured % sleeps per miss", "sleeps_per_miss", percent),
+        Column("predicted", "expected_sleeps"),
+    )
+    table = Table(columns, list(map(_row, rows)))
     missed = replace(table, data=[row for row in table.data if row["points"] is not None])
     panels = [_diagonal("gets", table, _GETS, "gets/s", palette, log=True)]
     if missed.data:
@@ -45,14 +57,12 @@ def predictions(presented: Presented) -> Figure | None:
 def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> Iterator[str]:
     """How far off, apart for points within and beyond the CPUs."""
     over = {(one.option, p.clients) for one in judgement.scaling for p in one.points if p.oversubscribed}
-    within = [row for row in rows if (row.option, row.clients) not in over]
-    beyond = [row for row in rows if (row.option, row.clients) in over]
-    for title, chosen in (
-        (f"With a CPU for each of the {about.points_are}", within),
-        ("Beyond the CPUs", beyond),
+    for title, beyond in (
+        (f"With a CPU for each of the {about.points_are}", False),
+        ("Beyond the CPUs", True),
     ):
-        if chosen:
-            ratios = sorted(map(_ratio, chosen))
+        ratios = sorted(_ratio(row) for row in rows if ((row.option, row.clients) in over) == beyond)
+        if ratios:
             middle = ratios[len(ratios) // 2]
             yield (
                 f"{title} the predicted gets/s differ by {fmt.change(ratios[0])} to"
@@ -80,21 +90,6 @@ def _costs(costs: LatchCosts | None) -> tuple[str, ...]:
         f" {fmt.quantity(costs.wake_ns, 'ns')}, and {fmt.quantity(costs.post_ns, 'ns')} for the post; less"
         " where it fell asleep just before. Where at least every tenth miss slept, both are scaled until a"
         " simulated sleep lasts as long, and takes as much system time, as a measured one.",
-    )
-
-
-def _columns(about: About) -> Sequence[Column]:
-    return (
-        Column("latch", "name"),
-        Column(about.points_are, "clients"),
-        Column("measured gets/s", "gets_per_s"),
-        Column("predicted", "expected"),
-        Column("error", "ratio", fmt.change),
-        Column("measured % misses per get", "misses"),
-        Column("predicted", "expected_misses"),
-        Column("difference", "points"),
-        Column("measured % sleeps per miss", "sleeps_per_miss", percent),
-        Column("predicted", "expected_sleeps"),
     )
 
 
@@ -149,7 +144,7 @@ def _diagonal(
 
 def alternatives(presented: Presented) -> Figure | None:
     """What the model says of other settings; None where hold times were not measured."""
-    what_if, about = presented.judgement.what_if, presented.about
+    what_if = presented.judgement.what_if
     if not what_if:
         return None
     return Figure(
@@ -161,7 +156,7 @@ def alternatives(presented: Presented) -> Figure | None:
         plain_table(
             (
                 "latch",
-                about.points_are,
+                presented.about.points_are,
                 "change",
                 "gets/s",
                 "% misses per get",

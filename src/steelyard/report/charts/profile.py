@@ -151,7 +151,7 @@ def _flame(stacks: _Stacks, work: str, baseline: _Stacks | None = None) -> Spec 
     height = {"scale": {"domain": [0, deepest + 1]}, "axis": None}
     x = quantitative("start", f"µs of CPU per {work}", scale=SCALE)
     tips = [
-        {"field": name, "type": "nominal", "title": title}
+        nominal(name, title)
         for name, title in (("name", "function"), ("text", f"CPU per {work}"), ("change", "change"))
         if name != "change" or baseline is not None
     ]

@@ -114,11 +114,10 @@ def latch_times(presented: Presented) -> Figure | None:
         for clients in dict.fromkeys((points[0], points[-1]))
         if (kind, clients) in found
     }
-    workers = {clients: about.count(clients) for clients in points}
     # with one worker nothing waits: all its times are 0, which no logarithmic axis has
     drawn = {place: mine for place, mine in chosen.items() if max(mine.values("ns")) > 0}
     without = [
-        f"No {kind}s with {workers[clients]}: no panel."
+        f"No {kind}s with {about.count(clients)}: no panel."
         for kind, clients in chosen
         if (kind, clients) not in drawn
     ]
@@ -131,7 +130,7 @@ def latch_times(presented: Presented) -> Figure | None:
         tuple(
             Panel(
                 f"latch-{kind}-{clients}",
-                f"{kind.capitalize()}, {workers[clients]}",
+                f"{kind.capitalize()}, {about.count(clients)}",
                 _curves(mine, presented.palette, f"{kind}s", "µs"),
             )
             for (kind, clients), mine in drawn.items()

@@ -8,6 +8,7 @@ from itertools import cycle, pairwise
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement, Metric
 from steelyard.analysis.judgement.scaling import Curve, Interval, Scaling, Serial
+from steelyard.report.about import About
 from steelyard.report.charts.figure import DASHES, Figure, Panel, Spec
 from steelyard.report.charts.marks import bare_axis, cut_note, layer, nominal, quantitative, scaled, shape
 from steelyard.report.charts.shapes import lines
@@ -36,7 +37,18 @@ def scaling(presented: Presented) -> Figure | None:
     if not metrics:
         return None
     table = _table(judgement, metrics, points_are)
-    overlays = _overlaid(presented.overlays)
+    # the points of other bundles, each curve under its bundle's name and its option
+    overlays: list[Spec] = [
+        {
+            "source": f"{name} {scaling.option}",
+            "clients": point.clients,
+            "value": point.throughput_per_s,
+            "linear": point.linear,
+        }
+        for name, scalings in presented.overlays
+        for scaling in scalings
+        for point in scaling.points
+    ]
     behind = {work: overlays, _LINEAR: [{**row, "value": 100 * row["linear"]} for row in overlays]}
     drawn = [metrics[0], *([_LINEAR] if judgement.scaling else []), *metrics[1:]]
     panels = tuple(
@@ -68,21 +80,6 @@ def scaling(presented: Presented) -> Figure | None:
         notes=tuple(f"{found.option}: {found.sentence}" for found in judgement.scaling[:_NOTES_MAX]),
         folded=(("Fitted models", models),) if models else (),
     )
-
-
-def _overlaid(overlays: Sequence[tuple[str, Sequence[Scaling]]]) -> list[Spec]:
-    """The points of other bundles, each curve under its bundle's name and its option."""
-    return [
-        {
-            "source": f"{name} {scaling.option}",
-            "clients": point.clients,
-            "value": point.throughput_per_s,
-            "linear": point.linear,
-        }
-        for name, scalings in overlays
-        for scaling in scalings
-        for point in scaling.points
-    ]
 
 
 def _table(judgement: Judgement, metrics: Sequence[Metric], points_are: str) -> Table:
@@ -157,18 +154,17 @@ def _behind(rows: list[Spec], x: Spec, y: Spec) -> list[Spec]:
 
 def _models(presented: Presented) -> Table | None:
     """A row per option, kind of errors and model, the best model first; None without any curve."""
-    point_is, points_are = presented.about.point_is, presented.about.points_are
+    about = presented.about
     rows = [
-        _row(found, curve, point_is, points_are)
+        _row(found, curve, about)
         for found in presented.judgement.scaling
         for curve in (*found.curves, *found.absolute)
     ]
-    return plain_table((name.format(point=point_is) for name in _HEAD), rows) if rows else None
+    return plain_table((name.format(point=about.point_is) for name in _HEAD), rows) if rows else None
 
 
-def _row(found: Scaling, curve: Curve, point_is: str, points_are: str) -> tuple[str, ...]:
+def _row(found: Scaling, curve: Curve, about: About) -> tuple[str, ...]:
     known = curve.parameters
-    relative = curve.errors == "proportional"
     most = found.maximum
     return (
         found.option,
@@ -179,11 +175,11 @@ def _row(found: Scaling, curve: Curve, point_is: str, points_are: str) -> tuple[
         _value(known.get("kappa")),
         _value(known.get("yield"), "%"),
         _value(curve.peak),
-        f"{fmt.count(most.clients, point_is, points_are)}, {fmt.quantity(most.throughput_per_s, '/s')}"
+        f"{about.count(most.clients)}, {fmt.quantity(most.throughput_per_s, '/s')}"
         + (" (the last point)" if most.last else ""),
         fmt.MISSING if curve.aicc is None else f"{curve.aicc:.1f}",
         f"{fmt.significant(100 * curve.residual_sd)} %"
-        if relative
+        if curve.errors == "proportional"
         else fmt.quantity(curve.residual_sd, "/s"),
         _correlation(curve.serial),
     )
@@ -195,8 +191,7 @@ def _value(interval: Interval | None, unit: str = "") -> str:
         return fmt.MISSING
     times = 100.0 if unit == "%" else 1.0
     if math.isnan(interval.low):
-        text = fmt.significant(times * interval.value)
-        return f"{text} {unit} [no interval]" if unit == "%" else f"{text}{unit} [no interval]"
+        return f"{fmt.with_unit(fmt.significant(times * interval.value), unit)} [no interval]"
     return fmt.interval(times * interval.value, times * interval.low, times * interval.high, unit)
 
 

@@ -150,7 +150,7 @@ def _by_name(
     above: int = 0,
 ) -> Spec:
     rows, shown = told(table, *tip)
-    look, place = look or {}, {"y": y, "x": x, "tooltip": shown}
+    look, place, over = look or {}, {"y": y, "x": x, "tooltip": shown}, mark["type"] == "bar"
     if palette:
         rows = paint(rows, palette)
         # names stand at the marks: where each is an option, no legend has to say so
@@ -161,12 +161,10 @@ def _by_name(
         band = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
         layers.append(layer("rect", band, rows=[{"from": at - margin, "to": at + margin}], style="faint"))
     if at is not None:
-        dashes = [1, 0] if mark["type"] == "bar" else [3, 3]
-        layers.append(rule(x, at, style="mutedline", strokeDash=dashes))
+        layers.append(rule(x, at, style="mutedline", strokeDash=[1, 0] if over else [3, 3]))
     if any(isinstance(row[x["field"]], Cell) for row in rows):
         rows = _spanned(rows, x)
         # over a bar in ink, beneath a point in its own colour
-        over = mark["type"] == "bar"
         place |= {} if over else {"color": look["color"]}
         span = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
         line = layer("rule", span, **(_INK_LINE if over else _OWN_LINE))
@@ -212,7 +210,9 @@ def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:
     out: Rows = []
     for line in grouped((tuple(sample[key] for key in keys), sample) for sample in samples).values():
         line.sort(key=lambda sample: sample["t_s"])
-        step_s = _step_s(line)
+        # the usual time between two samples, gaps apart; one second for a single sample
+        apart = [b["t_s"] - a["t_s"] for a, b in pairwise(line) if b["t_s"] > a["t_s"]]
+        step_s = median_low(apart) if apart else 1.0
         starts = [sample["t_s"] - step_s * until for sample in line]
         for sample, start_s, next_s in zip(line, starts, [*starts[1:], math.inf], strict=True):
             end_s = start_s + step_s
@@ -220,9 +220,3 @@ def steps(samples: Rows, keys: Sequence[str], *, until: bool = False) -> Rows:
             if next_s > end_s + _GAP * step_s:
                 out += [{**sample, "t_s": t_s, "middle_s": None} for t_s in (end_s, None)]
     return out
-
-
-def _step_s(line: Rows) -> float:
-    """The usual time between two samples of a line, gaps apart; one second for a single sample."""
-    apart = [b["t_s"] - a["t_s"] for a, b in pairwise(line) if b["t_s"] > a["t_s"]]
-    return median_low(apart) if apart else 1.0

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from steelyard import quantities as fmt
+from steelyard.bundle.evidence import grouped
 from steelyard.report.charts.figure import Figure, Panel, Spec
 from steelyard.report.charts.marks import (
     FROM,
@@ -21,7 +21,7 @@ from steelyard.report.charts.marks import (
     view,
     zoomable,
 )
-from steelyard.report.charts.shapes import DOTS_MAX, lines, stepped, steps, told
+from steelyard.report.charts.shapes import DOTS_MAX, Rows, lines, stepped, steps, told
 from steelyard.report.presented import Palette, Presented
 from steelyard.report.table import Column, Table
 
@@ -34,8 +34,6 @@ _CLOCK = (
     " ? floor(datum.value / 3600) + ':' + pad(floor(datum.value / 60) % 60, 2, '0', 'left')"
     " : floor(datum.value / 60)) + ':' + pad(floor(datum.value) % 60, 2, '0', 'left')"
 )
-
-Rows = list[dict[str, Any]]
 
 
 def timeline(presented: Presented) -> Figure | None:
@@ -82,12 +80,12 @@ def timeline(presented: Presented) -> Figure | None:
 
 def since_start(presented: Presented) -> Figure | None:
     """The rate of work by second since the load began, a line per option: mean over runs."""
-    rates = Table((), presented.series.throughput)
-    by: dict[tuple[str, int], list[float]] = {}
-    for mine in rates.each("run").values():
-        start = min(mine.values("t_s"))
-        for row in mine.data:
-            by.setdefault((row["option"], round(row["t_s"] - start)), []).append(row["tps"] or 0.0)
+    by = grouped(
+        ((row["option"], round(row["t_s"] - start)), row["tps"] or 0.0)
+        for mine in Table((), presented.series.throughput).each("run").values()
+        for start in [min(mine.values("t_s"))]
+        for row in mine.data
+    )
     rows = [{"option": o, "t_s": s, "rate": sum(v) / len(v)} for (o, s), v in sorted(by.items())]
     if len({row["t_s"] for row in rows}) < 2:
         return None
@@ -148,8 +146,7 @@ def _cpu(cpu: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     lines = ("run", "role")
     data = paint(steps(_thinned(replace(cpu, data=kept), lines, "percent"), lines, until=True), palette)
     roles = sorted({row["role"] for row in data}, key=lambda role: (role != "server", role))
-    column = Column("% of one core", "percent")
-    _, tip = told(Table((column,), data), "option", "run", "role", "percent:.1f")
+    _, tip = told(Table((Column("% of one core", "percent"),), data), "option", "run", "role", "percent:.1f")
     dashes = {"domain": roles, "range": [[1, 0], [3, 2], [1, 3], [8, 2, 2, 2]][: len(roles)]}
     y = scaled(data, "percent", None, tickCount=5, minExtent=_LEFT)
     place = {"y": y, "color": colour(palette, legend=False)}

@@ -66,7 +66,18 @@ def locks(presented: Presented) -> Figure | None:
     judgement, work = presented.judgement, presented.cost_of
     if not judgement.locks:
         return None
-    columns = _columns(work)
+    columns = (
+        Column("name"),
+        Column("UTIL", "utilisation_percent", _percent),
+        Column("CON", "contention_percent", _percent),
+        Column("HOLD mean (max)", "hold"),
+        Column("WAIT mean (max)", "wait"),
+        Column("% CPU", "cpu_percent", _percent),
+        Column("TOTAL", "acquisitions", whole),
+        Column("waited", "contended", whole),
+        Column(f"waits per {work}", "contended_per_txn"),
+        Column(f"wait per {work}", "wait_us_per_txn", time_us),
+    )
     by_option = Table(columns, list(map(_row, judgement.locks))).each("option")
     tables = {f"Lock table of {option}": _lockmeter(mine) for option, mine in by_option.items()}
     pair = {o: by_option[o] for o in (judgement.baseline, presented.leading) if o and o in by_option}
@@ -86,21 +97,6 @@ def locks(presented: Presented) -> Figure | None:
             " (CON, TOTAL)."
         ),
         list(tables.items())[: _OPTIONS_MAX + 1],
-    )
-
-
-def _columns(work: str) -> Sequence[Column]:
-    return (
-        Column("name"),
-        Column("UTIL", "utilisation_percent", _percent),
-        Column("CON", "contention_percent", _percent),
-        Column("HOLD mean (max)", "hold"),
-        Column("WAIT mean (max)", "wait"),
-        Column("% CPU", "cpu_percent", _percent),
-        Column("TOTAL", "acquisitions", whole),
-        Column("waited", "contended", whole),
-        Column(f"waits per {work}", "contended_per_txn"),
-        Column(f"wait per {work}", "wait_us_per_txn", time_us),
     )
 
 

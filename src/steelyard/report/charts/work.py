@@ -124,8 +124,7 @@ def clients(presented: Presented) -> Figure | None:
 
 def _chosen(presented: Presented, known: set[str], clients: int) -> list[str]:
     order = [row.label for row in presented.ranking]
-    fairness = presented.judgement.fairness
-    unfair = [item.option for item in fairness if item.unfair and item.clients == clients]
+    unfair = [item.option for item in presented.judgement.fairness if item.unfair and item.clients == clients]
     wanted = [presented.leading, presented.judgement.baseline, *unfair, *order[-1:], *order]
     found = [label for label in dict.fromkeys(wanted) if label in known]
     return found[:_PANELS_MAX] if len(order) > _PANELS_MAX else [o for o in order if o in known]
@@ -163,7 +162,6 @@ def _columns(about: About) -> tuple[Column, ...]:
 
 def sql_counters(presented: Presented) -> Figure | None:
     """None without monitors by SQL. Counters that grew most stand first."""
-    about = presented.about
     columns = [
         *map(Column, ("counter", "series", "option")),
         Column("per second", "per_s"),
@@ -176,7 +174,7 @@ def sql_counters(presented: Presented) -> Figure | None:
     return of_tables(
         "counters-by-sql",
         "Counters by SQL",
-        f"Growth in the measure phase at {about.count(most)}, medians"
+        f"Growth in the measure phase at {presented.about.count(most)}, medians"
         " over runs. A counter that did not grow is left out.",
         (
             (f"Monitor {name}", Table(columns, mine.data[:_ROWS_MAX]))

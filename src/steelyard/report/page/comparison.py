@@ -131,7 +131,7 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
             palette=presented.palette,
         )
         panels.append(Panel(slug(f"{name}-{metric.name}"), heading(metric), picture))
-    every = [*((heading(metric), table) for metric, table in tables)]
+    every = [(heading(metric), table) for metric, table in tables]
     every += [(heading(metric), bundles.counted(found, metric)) for metric in found.counted]
     return of_tables(
         slug(name),

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from steelyard import quantities as fmt
 from steelyard.bundle.series.read import MonitorCost
-from steelyard.report.about import About, Phases
+from steelyard.report.about import About, Phases, Texts
 from steelyard.report.presented import Presented
 
 # share of the variance between blocks from which longer blocks hardly help
 _MOSTLY = 0.5
 
 
-def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str]]]:
+def facts_of(presented: Presented, blocks: str) -> list[tuple[str, Texts]]:
     """Groups by title. blocks: whole ones, as text."""
     about, phases = presented.about, presented.about.phases
     plan = {about.points_are: _numbers(phases.clients)}
@@ -32,12 +32,12 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, dict[str, str
     groups = (
         ("Plan", plan),
         ("Precision", _precision(presented)),
-        ("Equal work", dict(presented.judgement.equal_work)),
-        ("Machine", dict(about.machine)),
-        ("Kernels", dict(about.kernels)),
-        ("Schema", dict(about.schemas)),
+        ("Equal work", presented.judgement.equal_work),
+        ("Machine", about.machine),
+        ("Kernels", about.kernels),
+        ("Schema", about.schemas),
         (about.who_works.capitalize(), {name: text for name, text in server.items() if text}),
-        ("Load engine", dict(about.engine) if about.subject != "recording" else {}),
+        ("Load engine", about.engine if about.subject != "recording" else dict[str, str]()),
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]

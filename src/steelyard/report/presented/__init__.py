@@ -128,9 +128,8 @@ class Presented:
         return found if precision.unknown else f"this study {found}"
 
     def effects(self, metric: Metric) -> list[Effect]:
-        """Effects on one metric, the largest share first."""
-        mine = [effect for effect in self.judgement.effects if effect.metric == metric.name]
-        return sorted(mine, key=lambda effect: -effect.share)
+        """Effects on one metric, the largest share first, as the judgement has them."""
+        return [effect for effect in self.judgement.effects if effect.metric == metric.name]
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,8 @@ def statements(presented: Presented) -> Table | None:
         shown = names
     of_a_replay = about.work_is == "statement" and len(shown) < len(names)
     cut = f", {len(shown)} of {len(names)} statements" if of_a_replay else ""
-    head = f"  at {about.count(most)}{cut}"
     kept = [_row(presented, row, "  ") for row in rows if row.statement in (*shown, _WHOLE)]
-    return Table((Column(head, "name"), Column("option"), *_COLUMNS), kept)
+    return Table((Column(f"  at {about.count(most)}{cut}", "name"), Column("option"), *_COLUMNS), kept)
 
 
 def page_table(presented: Presented) -> Table | None:
@@ -73,7 +72,7 @@ def _row(presented: Presented, found: StatementLatency, indent: str = "") -> Row
 
 def queries(presented: Presented) -> Table | None:
     """Of the power run, or what comes nearest to it: one row per query; None where there was none."""
-    judgement, about = presented.judgement, presented.about
+    judgement = presented.judgement
     if not judgement.queries:
         return None
     fewest = min(row.clients for row in judgement.queries)
@@ -90,8 +89,7 @@ def queries(presented: Presented) -> Table | None:
             cells += [_time(row), ratio_of(found) if found else None]
             mark = MARKS[found.standing] if found and len(others) == 1 else mark
         rows.append((f"{mark} {query}", *cells))
-    streams = about.count(fewest)
-    return plain_table((f"  {streams}", judgement.baseline, *columns), rows)
+    return plain_table((f"  {presented.about.count(fewest)}", judgement.baseline, *columns), rows)
 
 
 def _time(row: QueryRow | None) -> Cell | None:
@@ -219,13 +217,12 @@ def buffers(presented: Presented) -> Table | None:
 
 def latches(presented: Presented) -> Table | None:
     """None where no latch was recorded."""
-    latches, about = presented.judgement.latches, presented.about
-    rows = [row for row in latches if not row.sleeps_only]
+    rows = [row for row in presented.judgement.latches if not row.sleeps_only]
     if not rows:
         return None
     most = max(row.clients for row in rows)
     columns = (
-        Column(f"  latch at {about.count(most)}", "name"),
+        Column(f"  latch at {presented.about.count(most)}", "name"),
         Column("misses/get", "misses_per_get", fmt.percent),
         Column("sleeps/miss", "sleeps_per_miss", fmt.percent),
         Column("hand-overs/s", "hand_overs_per_s"),
@@ -253,9 +250,8 @@ def sleeps(presented: Presented) -> Table | None:
     often = [_of(presented, option, most, SLEEPS) for option in mine]
     if len(mine) > _OPTIONS_MAX or max(often, default=0.0) < _SLEEPS_PER_TXN_MIN:
         return None
-    head = f"  sleeps at {about.count(most)}"
     return plain_table(
-        (head, f"per {about.work_is}", "time asleep", "most of it for latch"),
+        (f"  sleeps at {about.count(most)}", f"per {about.work_is}", "time asleep", "most of it for latch"),
         (
             (f"  {option}", sleeps, *_asleep(rows, _of(presented, option, most, ASLEEP)))
             for (option, rows), sleeps in zip(mine.items(), often, strict=True)

@@ -13,7 +13,6 @@ from steelyard.study.plan import load_s
 from steelyard.study.study import Option, Study
 
 _LABELS_MAX = 8
-_UNKNOWN = "the time is estimated after the first run"
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _order(study: Study, expected: Expected) -> str:
 
 def _length(study: Study, options: int, expected: Expected) -> str:
     if expected.seconds is None:
-        return _UNKNOWN
+        return "the time is estimated after the first run"
     about = f"about {fmt.duration(round(expected.seconds))}"
     # the rest of a study is for servers, data and connections
     run_s = load_s(study)

@@ -40,6 +40,11 @@ class MatrixPlan:
     run_s: float | None
     unit: str | None = "/s"
 
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        return len(self.options) * self.blocks
+
 
 class Progress:
     """Shows a matrix that changes in place; away from a terminal, a plain line now and then."""
@@ -133,14 +138,13 @@ class Progress:
 
     def left_s(self) -> float | None:
         """Seconds that remain, by the pace so far (by the plan, until a run has ended); None: unknown."""
-        total = len(self._plan.options) * self._plan.blocks
         pace = (self._ended_at - self._started_at) / self._runs if self._runs else self._plan.run_s
         if pace is None:
             return None
         since = self._clock() - self._ended_at
         if self._share is not None:
             return self._left_in_turns_s(self._share, since)
-        return max(0.0, max(0, total - self._ended) * pace - min(since, pace))
+        return max(0.0, max(0, self._plan.runs - self._ended) * pace - min(since, pace))
 
     def _left_in_turns_s(self, share: float, since: float) -> float | None:
         """By the pace of finished blocks (of the plan before) and, as far as it is done, of this one.
@@ -162,12 +166,11 @@ class Progress:
     def render(self) -> Text:
         """The matrix as it stands."""
         plan, text = self._plan, Text()
-        total = len(plan.options) * plan.blocks
         under_way = (self._share or 0.0) * len(plan.options)
-        filled = min(_BAR, round(_BAR * (self._ended + under_way) / total)) if total else 0
+        filled = min(_BAR, round(_BAR * (self._ended + under_way) / plan.runs)) if plan.runs else 0
         text.append("━" * filled, "green").append("━" * (_BAR - filled), "dim")
-        text.append(f"  {self._ended} of {total} runs{self._left()}\n")
-        width = max((len(label) for label in plan.options), default=0)
+        text.append(f"  {self._ended} of {plan.runs} runs{self._left()}\n")
+        width = max(map(len, plan.options), default=0)
         if len(plan.options) <= _ROWS_MAX and width + plan.blocks + 4 <= self._console.width:
             for label in plan.options:
                 text.append(printable(f"  {label:<{width}}  "))
@@ -191,13 +194,12 @@ class Progress:
             self._live.update(self.render(), refresh=True)
 
     def _plain(self, label: str, block: int, tps: float, status: str) -> None:
-        total = len(self._plan.options) * self._plan.blocks
         now = self._clock()
-        # every void run is worth a line, and so is the end
-        if status == "done" and self._ended < total and now - self._printed_at < self._every_s:
-            return
+        early = self._ended < self._plan.runs and now - self._printed_at < self._every_s
         # the runs of a block in turns end together: the last one stands for all
-        if status == "done" and self._share is not None and self._ended % len(self._plan.options):
+        one_of_many = self._share is not None and self._ended % len(self._plan.options)
+        # every void run is worth a line, and so is the end
+        if status == "done" and (early or one_of_many):
             return
         self._printed_at = now
         rated = status == "done" and self._plan.unit is not None
@@ -205,8 +207,7 @@ class Progress:
         self._say(f"block {block}: {label} {rate}")
 
     def _say(self, what: str) -> None:
-        total = len(self._plan.options) * self._plan.blocks
-        line = f"{self._ended} of {total} runs, {what}{self._left()}"
+        line = f"{self._ended} of {self._plan.runs} runs, {what}{self._left()}"
         self._console.print(Text(printable(line)), soft_wrap=True)
 
 

@@ -222,7 +222,7 @@ def _factors(presented: Presented, console: Console) -> None:
     _line(console, ("  each level against the geometric mean of all options", "dim"))
     drawn = [effect for effect in effects if effect.share >= 0.005][:8]
     names = [" × ".join(effect.factors) for effect in drawn]
-    width = max((len(name) for name in names), default=0)
+    width = max(map(len, names), default=0)
     for name, effect in zip(names, drawn, strict=True):
         levels = _levels(metric, effect.levels.items()) if len(effect.factors) == 1 else ""
         share = f"{fmt.percent(effect.share):>7}{_GAP}{fmt.share_interval(effect.low, effect.high):<13}"
