@@ -137,11 +137,12 @@ class Columns:
         stamp, timed, number, again, rows, unequal = (None, None), None, 0, -1, 0, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
+        titles: dict[str, str] = {}
         first_s, spans = None, _Spans()
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
-            read = row_of(heading, cells, comma) if heading and cells else None
+            read = row_of(heading, cells, comma, titles) if heading and cells else None
             if cells and not read:
                 source.skip(line, text)
                 continue

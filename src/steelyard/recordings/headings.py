@@ -67,9 +67,12 @@ def heading_of(
 
 
 def row_of(
-    heading: Heading, cells: list[str], comma: bool
+    heading: Heading, cells: list[str], comma: bool, titles: dict[str, str]
 ) -> tuple[str, dict[str, dict[str, float]], bool] | None:
-    """What a row is of, its values by thing and metric, and whether its shares add up; None: it is no row."""
+    """What a row is of, its values by thing and metric, and whether its shares add up; None: it is no row.
+
+    titles: of processes, by number and first word: one that changes its title is the same.
+    """
     last = heading.width - 1
     if heading.free and len(cells) > heading.width:
         if cells[last].isdigit():
@@ -85,6 +88,9 @@ def row_of(
     ):
         return None
     entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
+    if heading.free:
+        words = len(cells[last].split())
+        entity = titles.setdefault(entity.rsplit(maxsplit=words - 1)[0] if words > 1 else entity, entity)
     things: dict[str, dict[str, float]] = {}
     try:
         values = {i: number(cells[i], comma) for i, _ in heading.numbers}
