@@ -132,11 +132,8 @@ def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
         if _carries(Path(f"/proc/{pid}"), mark) or (mark.pid == pid and mark.born == born(pid)):
             found.add(pid)
             _send({pid} - {os.getpid()} if halt else (), signal.SIGSTOP)
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-        grown = bool(more)
     return sorted((found & parents.keys()) - {os.getpid()})
 
 
