@@ -38,19 +38,18 @@ def check_pooler(study: Study, options: Options) -> None:
     """Checks that the pooler is installed and supports each option's statements. Raises InputError."""
     for option in options:
         pooler, settings, _ = divided(option.server)
+        at = _where(study, option)
         if pooler not in _POOLERS:
-            raise InputError(
-                f'unknown pooler "{pooler}"{nearest(pooler, _POOLERS)}', at=_where(study, option)
-            )
+            raise InputError(f'unknown pooler "{pooler}"{nearest(pooler, _POOLERS)}', at=at)
         if pooler == "none":
             if settings:
                 raise InputError(
                     f"{PREFIX}{next(iter(settings))} has no effect in {option.label}: it has no pooler",
                     'pooler = "pgbouncer"',
-                    _where(study, option),
+                    at,
                 )
             continue
-        version = _version(_program(_where(study, option)))
+        version = _version(_program(at))
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
         if not shared or not isinstance(option.workload, TransactionsWorkload):
             continue
@@ -58,14 +57,14 @@ def check_pooler(study: Study, options: Options) -> None:
             raise InputError(
                 f"{option.label}: session settings are unreliable where a pooler shares sessions",
                 'pgbouncer.pool_mode = "session"',
-                _where(study, option),
+                at,
             )
         if option.workload.handle in ("named", "per-use", "left") and version < _NAMED_STATEMENTS_SINCE:
             raise InputError(
                 f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and does not support"
                 f" prepared statements: handle = '{option.workload.handle}' would fail",
                 'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
-                _where(study, option),
+                at,
             )
 
 
