@@ -12,6 +12,7 @@ from functools import cache
 import psycopg
 
 from steelyard.errors import InputError, nearest
+from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
@@ -178,9 +179,8 @@ def _written(value: object) -> str:
 
 def _where(study: Study, option: Option) -> tuple[str, ...]:
     """The place in the study that names the pooler: the factor that sets it, or the subject's settings."""
-    for name, factor in study.factors.items():
-        level = factor.levels[option.levels[name]]
-        keys = level if isinstance(level, dict) else (factor.setting or name,)
-        if factor.scope == "server" and any(k == POOLER or k.startswith(PREFIX) for k in keys):
-            return ("factors", name, "levels", option.levels[name])
+    for at, key, _ in settings_given(study, "server"):
+        is_ours = key == POOLER or key.startswith(PREFIX)
+        if is_ours and at[0] == "factors" and option.levels[at[1]] == at[3]:
+            return at[:-1]
     return ("subject", "settings", POOLER)
