@@ -93,7 +93,7 @@ class Postgres:
         pooler, pooler_settings, settings = divided(running.settings)
         # the template must have no session while it is copied
         own = TEMPLATE if self._bench.work.read_only else "postgres"
-        dsn, network = self._dsn(own), self._server.network
+        dsn, network = self._dsn(self._database), self._server.network
 
         def read_back() -> str:
             with self._session(own) as connection:
@@ -110,15 +110,15 @@ class Postgres:
             database=self._database,
             protocol="postgres",
             pid=running.pid,
-            dsn=self._dsn(self._database),
+            dsn=dsn,
             latch_names=facts.tranche_names,
             session=session.session_statements(option),
             inspect=session.INSPECT,
             turn_end=turn_end,
-            interruption=facts.watched(dsn, self._server.ended),
-            number=partial(facts.number, self._dsn(self._database)),
+            interruption=facts.watched(self._dsn(own), self._server.ended),
+            number=partial(facts.number, dsn),
             left_sql=facts.LEFT_SQL,
-            sessions=partial(facts.sessions, self._dsn(self._database)),
+            sessions=partial(facts.sessions, dsn),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         found = {"origin": str(running.programs), **facts.facts_of(partial(self._session, own)), **schema}
