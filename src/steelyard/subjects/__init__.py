@@ -25,6 +25,9 @@ from steelyard.workloads import Work
 # workloads of a database server that can also load tables from files
 SQL_WORK = (StatementWorkload, QueriesWorkload, DerivedWorkload, ReplayWorkload)
 
+# keys of [subject] that only servers have
+NO_SERVER: Mapping[str, str] = dict.fromkeys(("session", "bindir", "dsn"), "leave it out")
+
 _SCOPES: Mapping[Scope, str] = {
     "version": "bindir",
     "server": "its settings",

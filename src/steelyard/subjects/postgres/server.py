@@ -35,7 +35,7 @@ _NO_FLUSH: Settings = {"fsync": False, "full_page_writes": False}
 # of its JDBC driver for a Unix socket, at `socketFactoryArg`
 # https://jdbc.postgresql.org/documentation/use/, https://kohlschutter.github.io/junixsocket/
 _DRIVER = {"sslmode": "disable", "socketFactory": "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"}
-DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
+_DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
 # made anew after a crash: no flush; after asynchronous commits the vacuum would not mark rows as visible
 _LOADING: Settings = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
 
@@ -246,7 +246,7 @@ KIND = Kind(
     listens=True,
     footprint=cluster.FOOTPRINT,
     checksums=cluster.checksums,
-    durability_off=DURABILITY_OFF,
+    durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=workload_tables.load_statements,
     driver_errors=(psycopg.Error,),
