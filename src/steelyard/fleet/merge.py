@@ -105,18 +105,18 @@ def began_ns(part: Part) -> list[int]:
 
 
 def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
-    made = sum(one.connections_made or 0 for one in facts)
     connect_ns = sum((one.connect_ns_mean or 0.0) * (one.connections_made or 0) for one in facts)
-    began = [began_ns(part) for part in parts]
-    causes = [
+    began = map(began_ns, parts)
+    causes = (
         f"host {part.host}: {one.connections_lost_cause}"
         for one, part in zip(facts, parts, strict=True)
         if one.connections_lost_cause
-    ]
+    )
 
     def total(name: str) -> int:
         return sum(getattr(one, name) or 0 for one in facts)
 
+    made = total("connections_made")
     return Facts(
         io=", ".join(sorted({one.io or "" for one in facts})),
         threads=total("threads"),
@@ -124,7 +124,7 @@ def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
         reconnections=total("reconnections"),
         numbered=max(one.numbered or 0 for one in facts) * len(facts),
         connections_lost=total("connections_lost"),
-        connections_lost_cause=causes[0] if causes else None,
+        connections_lost_cause=next(causes, None),
         connect_ns_mean=connect_ns / max(made, 1),
         backlog=tuple(map(sum, zip(*(one.backlog or () for one in facts), strict=True))),
         began_ns=tuple(min((ns for ns in point if ns), default=0) for point in zip(*began, strict=True)),

@@ -59,14 +59,13 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
 
 async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event) -> None:
     file = folder / SCHEDULER_FILE
-    protocol = "tls://" if fleet.tls else "tcp://"
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError, RuntimeError):
             loop.add_signal_handler(number, stop.set)
     scheduler = Scheduler(
         host=own_address(fleet),
-        protocol=protocol,
+        protocol="tls://" if fleet.tls else "tcp://",
         port=0,
         security=security(texts(folder, fleet.tls)),
         dashboard=False,

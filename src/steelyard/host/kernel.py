@@ -40,10 +40,13 @@ def values_of(paths: Collection[Path]) -> dict[Path, str]:
     return {path: value_of(path) for path in paths if path.exists()}
 
 
-def write(path: Path, value: str) -> None:
-    """Writes the value in one call, as the kernel requires. Raises OSError; the caller reads back."""
+def write(path: Path, value: str, how: int = os.O_TRUNC) -> None:
+    """Writes the value in one call, as the kernel requires. Raises OSError; the caller reads back.
+
+    how: O_APPEND for a file that keeps its other lines.
+    """
     # an existing file only: a mistyped name must not create a file
-    handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    handle = os.open(path, os.O_WRONLY | how)
     try:
         os.write(handle, f"{value}\n".encode())
     finally:
@@ -159,17 +162,8 @@ def take_away(group: str) -> None:
     while names := standing(group):
         for name in names:
             with suppress(OSError):
-                _append(f"-:{name}\n")
+                # appended: truncating the file would remove the probes of all programs
+                write(next(file for file in _FILES if file.exists()), f"-:{name}", os.O_APPEND)
         if time.monotonic() > deadline:
             return
         time.sleep(0.01)
-
-
-def _append(line: str) -> None:
-    # appended: truncating the file would remove the probes of all programs
-    file = next(file for file in _FILES if file.exists())
-    handle = os.open(file, os.O_WRONLY | os.O_APPEND)
-    try:
-        os.write(handle, line.encode())
-    finally:
-        os.close(handle)

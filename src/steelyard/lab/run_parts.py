@@ -27,9 +27,8 @@ _STILL_S = 0.5
 def root_processes(load: Load, engine: int | None) -> dict[str, int]:
     """Root processes of this machine by role: an engine that does the measured work itself is the server."""
     server = load.server
-    measured = server is None or load.own_clock
-    engines = {} if engine is None else {"server" if measured else "engine": engine}
-    if server is None or measured:
+    engines = {} if engine is None else {"server" if load.in_process else "engine": engine}
+    if server is None or load.own_clock:
         return engines
     own = {} if server.pid is None else {"server": server.pid}
     return {**engines, **server.roles, **own}

@@ -6,7 +6,7 @@ rates and the reference page follow from the declarations of the class.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
@@ -148,5 +148,4 @@ def declared(name: str) -> Declaration:
 
 
 def _class(name: str) -> type[Monitor]:
-    module, _, cls = MONITORS[name].partition(":")
-    return getattr(import_module(module), cls)
+    return resolve_name(MONITORS[name])

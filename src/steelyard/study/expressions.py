@@ -106,9 +106,10 @@ class _Parser:
             return token
         return ""
 
-    def _need(self, sign: str) -> None:
-        if not self._take(sign):
+    def _need(self, *signs: str) -> str:
+        if not (token := self._take(*signs)):
             raise self._wrong(self._next()[1])
+        return token
 
     def _or(self) -> Tree:
         return self._chain("or", lambda: self._chain("and", self._not))
@@ -138,10 +139,7 @@ class _Parser:
             return ["not", ["is-null", tree]]
         if self._take("is"):
             negated = self._take("not")
-            what = self._take("null", "true", "false")
-            if not what:
-                raise self._wrong(self._next()[1])
-            tree = [f"is-{what}", tree]
+            tree = ["is-" + self._need("null", "true", "false"), tree]
             return ["not", tree] if negated else tree
         return tree
 
@@ -203,7 +201,7 @@ class _Parser:
             self._need("then")
             tree.append(self._or())
         if len(tree) == 1:
-            raise self._wrong(self._next()[1])
+            self._need("when")
         if self._take("else"):
             tree.append(self._or())
         self._need("end")

@@ -125,8 +125,8 @@ def check_factors(study: Study) -> None:
                     "combine them into one factor whose levels set several settings",
                     ("factors", name),
                 )
-    _check_fixed(study, "server", study.subject.settings, ("subject", "settings"))
-    _check_fixed(study, "session", study.subject.session, ("subject", "session"))
+    _check_fixed(study, "server")
+    _check_fixed(study, "session")
     for at, key, value in (*settings_given(study, "server"), *settings_given(study, "session")):
         if secret_written(key, value):
             raise InputError(
@@ -142,7 +142,7 @@ def check_factors(study: Study) -> None:
             raise InputError(f"no study can set {key}: {reason}", "remove it", at)
         if reason := out_of_range(file_of(key), str(value)):
             raise InputError(f"{key} = {value}: {reason}", at=at)
-    _check_fixed(study, "host", study.host, ("host",))
+    _check_fixed(study, "host")
     for number, rule in enumerate(study.exclude):
         _check_exclusion(study, number, rule)
 
@@ -172,15 +172,14 @@ def _check_levels(study: Study, name: str, factor: Factor) -> None:
                 raise InputError(explain(error.errors()[0]), at=at) from None
 
 
-def _check_fixed(study: Study, scope: Scope, fixed: Settings, at: Sequence[str]) -> None:
+def _check_fixed(study: Study, scope: Scope) -> None:
+    fixed = [(at, key) for at, key, _ in settings_given(study, scope) if at[0] != "factors"]
     for name, factor in study.factors.items():
         if factor.scope != scope:
             continue
-        for key in fixed:
+        for at, key in fixed:
             if all(key in settings for settings in settings_of(name, factor).values()):
-                raise InputError(
-                    f"has no effect: every level of the factor {name} sets it", "remove it", (*at, key)
-                )
+                raise InputError(f"has no effect: every level of the factor {name} sets it", "remove it", at)
 
 
 def _check_exclusion(study: Study, number: int, rule: Mapping[str, str | list[str]]) -> None:

@@ -65,8 +65,7 @@ class SqlMonitor(Strict):
         for name in self.gauges:
             if name.endswith(_TOTAL):
                 raise ValueError(f"gauges: {name}: a name that ends in {_TOTAL} belongs to a counter")
-            if name.endswith(_LIMIT) and name.removesuffix(_LIMIT) not in self.gauges:
-                whole = name.removesuffix(_LIMIT)
+            if name.endswith(_LIMIT) and (whole := name.removesuffix(_LIMIT)) not in self.gauges:
                 raise ValueError(f"gauges: {name}: it is the limit of {whole}: give it too")
         if self.latches and not self.by:
             raise ValueError("latches: by = the column that names a latch is needed")

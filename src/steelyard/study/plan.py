@@ -41,10 +41,9 @@ def options(study: Study) -> list[Option]:
     """
     check_factors(study)
     _check_number(study)
-    names = list(study.factors)
     combinations = [
-        dict(zip(names, codes, strict=True))
-        for codes in itertools.product(*(study.factors[name].levels for name in names))
+        dict(zip(study.factors, codes, strict=True))
+        for codes in itertools.product(*(factor.levels for factor in study.factors.values()))
     ]
     kept = [levels for levels in combinations if not any(matches(rule, levels) for rule in study.exclude)]
     _check_labels(study, [_label(study, levels) for levels in kept])

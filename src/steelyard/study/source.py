@@ -132,7 +132,7 @@ def _check(raw: Toml, text: str, origin: str) -> None:
     left: deque[tuple[tuple[str | int, ...], Any]] = deque([((), raw)])
     while left:
         path, value = left.popleft()
-        if cause := _wrong(value, len(path)) or (_wrong_key(path[-1]) if path else ""):
+        if cause := _wrong(value, len(path)) or (_wrong_key(str(path[-1])) if path else ""):
             where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path))}"
             raise InputError(f"{where}: {cause}")
         if isinstance(value, dict):
@@ -156,7 +156,7 @@ def _wrong(value: Any, depth: int) -> str:
     return ""
 
 
-def _wrong_key(key: str | int) -> str:
-    if isinstance(key, str) and len(key) > _LONGEST_KEY:
+def _wrong_key(key: str) -> str:
+    if len(key) > _LONGEST_KEY:
         return f"a key of {len(key):,} characters; at most {_LONGEST_KEY}"
-    return "a zero byte is not allowed in a key" if isinstance(key, str) and "\0" in key else ""
+    return "a zero byte is not allowed in a key" if "\0" in key else ""

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
 from steelyard.errors import InputError, nearest
@@ -24,6 +24,9 @@ from steelyard.workloads import Work
 
 # workloads of a database server that can also load tables from files
 SQL_WORK = (StatementWorkload, QueriesWorkload, DerivedWorkload, ReplayWorkload)
+
+# keys of [subject] that only servers have
+NO_SERVER: Mapping[str, str] = dict.fromkeys(("session", "bindir", "dsn"), "leave it out")
 
 _SCOPES: Mapping[Scope, str] = {
     "version": "bindir",
@@ -293,5 +296,4 @@ def started(subject: Subject, option: Option) -> Load:
 
 
 def _kind(name: str) -> Kind:
-    module, _, constant = SUBJECTS[name].partition(":")
-    return getattr(import_module(module), constant)
+    return resolve_name(SUBJECTS[name])

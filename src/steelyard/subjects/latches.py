@@ -18,7 +18,7 @@ from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.lookups import CacheWorkload
-from steelyard.subjects import Kind, Load, Subject
+from steelyard.subjects import NO_SERVER, Kind, Load, Subject
 
 # settings beside the workload, with their defaults
 _DEFAULTS: Settings = {
@@ -149,7 +149,7 @@ KIND = Kind(
     make=lambda _bench: Latch(),
     check=check,
     takes=(CacheWorkload,),
-    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    lacks=NO_SERVER,
     scopes={"server": "the latch's settings", "client": "the workload's"},
     in_process=True,
 )

@@ -14,7 +14,7 @@ from steelyard.host.processes.process_mark import Mark, with_mark
 from steelyard.study.factors import settings_given
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.statements import StatementWorkload
-from steelyard.subjects import Bench, Kind, Load, Server, SharedSubject, SubjectFailed
+from steelyard.subjects import NO_SERVER, Bench, Kind, Load, Server, SharedSubject, SubjectFailed
 from steelyard.subjects.servers.network import listening
 
 _PORT = 5432
@@ -101,7 +101,7 @@ KIND = Kind(
     make=Null,
     check=check,
     takes=(StatementWorkload,),
-    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    lacks=NO_SERVER,
     scopes={"client": "the workload's", "server": _DELAY, "host": "this machine's"},
     turns=True,
     listens=True,

@@ -20,7 +20,7 @@ from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
-from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed
+from steelyard.subjects import NO_SERVER, Bench, Kind, Load, Subject, SubjectFailed
 
 _PLACEMENTS = ("default", "set")
 _DEFAULTS: Settings = {"placement": "default", "share": False}
@@ -269,6 +269,6 @@ KIND = Kind(
     check=check,
     takes=(ProgramWorkload,),
     not_rehearsed="the program: only a run starts it",
-    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    lacks=NO_SERVER,
     scopes={"server": "placement, share", "client": "variables, env.NAME", "host": "this machine's"},
 )

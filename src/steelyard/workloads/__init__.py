@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from steelyard.errors import InputError, nearest
@@ -142,8 +142,7 @@ def work_of(workload: Workload) -> Work:
     kind: str = workload.model_dump(include={"kind"})["kind"]
     if kind not in WORKLOADS:
         raise InputError(f'no workload "{kind}"{nearest(kind, WORKLOADS)}', at=("workload", "kind"))
-    module, _, name = WORKLOADS[kind].partition(":")
-    make: Callable[[Any], Work] = getattr(import_module(module), name)
+    make: Callable[[Any], Work] = resolve_name(WORKLOADS[kind])
     return make(workload)
 
 

@@ -40,10 +40,7 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     plan = study.plan
     phases: dict[str, Any] = {
         "points": plan.clients,
-        "warm_up_s": plan.warm_up_s,
-        "measure_s": plan.measure_s,
-        "cool_down_s": plan.cool_down_s,
-        "seed": plan.seed,
+        **plan.model_dump(include={"warm_up_s", "measure_s", "cool_down_s", "seed"}),
     }
     keys = option.workload.load_keys()
     if keys is None:

@@ -24,9 +24,11 @@ def by_id(rows: int) -> dict[str, Generator]:
 
 def lookup(workload: StatementWorkload) -> Work:
     """One table `item` of workload.rows rows, one statement."""
-    statement = Statement(
-        sql="select quantity, filler as f{tag} from item where id = :id", parameters=by_id(workload.rows)
-    )
+    return _lookups(workload, "select quantity, filler as f{tag} from item where id = :id")
+
+
+def _lookups(workload: StatementWorkload, sql: str) -> Work:
+    statement = Statement(sql=sql, parameters=by_id(workload.rows))
     return Work({"lookup": statement}, tables=(item_table(workload.rows),))
 
 
@@ -77,9 +79,8 @@ def storm(workload: StatementWorkload) -> Work:
     and column aliases but keep the names of WITH items, so each tag has its own entry; the planner inlines
     the WITH item, so the plan is that of a lookup.
     """
-    statement = Statement(
-        sql="with one{tag} as (select quantity, filler from item where id = :id)"
+    return _lookups(
+        workload,
+        "with one{tag} as (select quantity, filler from item where id = :id)"
         " select quantity, filler from one{tag}",
-        parameters=by_id(workload.rows),
     )
-    return Work({"lookup": statement}, tables=(item_table(workload.rows),))

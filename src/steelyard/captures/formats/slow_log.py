@@ -42,11 +42,11 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
         place = f"{path}:{number}"
         if any(map(_SAMPLED.match, lines)):
             raise InputError(f"{place}: some of the statements, not all", "log_slow_rate_limit = 1")
+        # the header of a server's start stands alone, or after a record
+        before, start = start, start + any(_START.fullmatch(line) for line in lines)
         if not lines[0].startswith("#"):
-            # the header of a server's start
-            start += any(_START.fullmatch(line) for line in lines)
             continue
-        entry = _entry(lines, start, database)
+        entry = _entry(lines, before, database)
         if entry is None and not whole:
             records.leave(INCOMPLETE, place)
         elif entry is None:
@@ -59,7 +59,6 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
             else:
                 records.users.update(_HEAD.findall(lines[0]))
                 yield replace(entry, place=place)
-        start += any(_START.fullmatch(line) for line in lines)
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str], bool]]:

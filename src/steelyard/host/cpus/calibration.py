@@ -91,9 +91,8 @@ def judge(
     cpu: int, chase_bytes: int, switches: Sequence[tuple[int, Estimate, float]], chase: Estimate
 ) -> Calibration:
     """Rejects impossible results: negative costs, latencies that no memory has."""
-    notices: list[str] = []
     costs = tuple(_judged(*switch) for switch in switches)
-    notices += [f"{cost.size_bytes >> 10} KiB: {cost.cause}" for cost in costs if cost.cause]
+    notices = [f"{cost.size_bytes >> 10} KiB: {cost.cause}" for cost in costs if cost.cause]
     low_ns, high_ns = _PLAUSIBLE_LATENCY_NS
     latency = chase if low_ns <= chase.ns <= high_ns else None
     if latency is None:

@@ -32,11 +32,11 @@ def place(engine_threads: int, pin: bool) -> Placement:
 
     An engine without threads only waits, and takes no CPU from the server.
     """
-    cpus = sorted(os.sched_getaffinity(0))
+    cpus = frozenset(os.sched_getaffinity(0))
     if not pin or len(cpus) < 2 or not engine_threads:
-        return Placement(frozenset(cpus), frozenset(cpus))
-    engine = cpus[-min(engine_threads, len(cpus) // 2) :]
-    return Placement(frozenset(cpus) - frozenset(engine), frozenset(engine))
+        return Placement(cpus, cpus)
+    engine = frozenset(sorted(cpus)[-min(engine_threads, len(cpus) // 2) :])
+    return Placement(cpus - engine, engine)
 
 
 def pin(pid: int, cpus: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ import selectors
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -143,9 +143,9 @@ def reported_facts(console: Path) -> dict[str, str]:
     return {row[1]: row[2] for row in rows if len(row) > 2}
 
 
-def lines(console: Path) -> Iterator[str]:
+def lines(console: Path) -> list[str]:
     """The lines of a console."""
-    return iter(console.read_text(errors="replace").replace("\r", "").splitlines())
+    return console.read_text(errors="replace").replace("\r", "").splitlines()
 
 
 def trial(guest: Guest, console: Path) -> Mapping[str, str]:

@@ -49,5 +49,4 @@ def confinement() -> Finding:
     if missing := unconfined():
         hint = "boot a kernel from 6.7 with CONFIG_SECURITY_LANDLOCK and landlock in lsm="
         return Finding("confinement", "warning", missing, hint)
-    text = "Landlock confines servers: files and TCP"
-    return Finding("confinement", "ok", text)
+    return Finding("confinement", "ok", "Landlock confines servers: files and TCP")

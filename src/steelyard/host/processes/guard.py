@@ -21,7 +21,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from steelyard.host.cpus.control_group import dissolve
@@ -141,9 +140,7 @@ class Guard:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._over = True
             process = self._process

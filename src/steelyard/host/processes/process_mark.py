@@ -115,9 +115,9 @@ def marked(mark: Mark, halt: bool = False) -> _Pids:
     return found
 
 
-def _running() -> _Pids:
+def _running(proc: Path = Path("/proc")) -> _Pids:
     # the newest first: one that starts another and ends at once is still there when it is looked at
-    return sorted((int(entry.name) for entry in Path("/proc").glob("[0-9]*")), reverse=True)
+    return sorted((int(entry.name) for entry in proc.glob("[0-9]*")), reverse=True)
 
 
 def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
@@ -132,11 +132,8 @@ def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
         if _carries(Path(f"/proc/{pid}"), mark) or (mark.pid == pid and mark.born == born(pid)):
             found.add(pid)
             _send({pid} - {os.getpid()} if halt else (), signal.SIGSTOP)
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-        grown = bool(more)
     return sorted((found & parents.keys()) - {os.getpid()})
 
 
@@ -263,8 +260,7 @@ _GUARD = b"steelyard.host.processes.guard"
 
 def other_studies(proc: Path = Path("/proc")) -> _Pids:
     """Pids of the labs of other studies, of every user; a study in another PID namespace is not seen."""
-    pids = [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
-    return sorted({lab for lab in labs_of(pids, proc) if lab != os.getpid()})
+    return sorted({*labs_of(_running(proc), proc)} - {os.getpid()})
 
 
 def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> _Pids:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from types import UnionType
 from typing import Any, Self, cast, get_args, get_type_hints
 
@@ -53,8 +53,7 @@ class Engine:
 
     def load(self) -> _Run:
         """The function that runs a plan."""
-        module, _, function = self.place.partition(":")
-        return getattr(import_module(module), function)
+        return resolve_name(self.place)
 
 
 def _names(text: str) -> frozenset[str]:

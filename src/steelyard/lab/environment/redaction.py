@@ -188,10 +188,8 @@ class _Redactor:
         for key, value in obj.items():
             name = str(key)
             inside = name.lower() in _ENVIRONMENTS and isinstance(value, Mapping)
-            if is_secret(name) or inside or (row_is_secret and name != "name"):
-                cleaned[self._text(name)] = _redacted(value)
-            else:
-                cleaned[self._text(name)] = self.clean(value)
+            secret = is_secret(name) or inside or (row_is_secret and name != "name")
+            cleaned[self._text(name)] = _redacted(value) if secret else self.clean(value)
         return cleaned
 
     def _sequence(self, items: list[Any]) -> list[Any]:

@@ -46,20 +46,15 @@ def permitted(study: Study, options: Options) -> tuple[list[Option], list[str]]:
     refused setting is left out itself. Raises InputError when fewer than two options are left, or
     the baseline is left out.
     """
-    notices: list[str] = []
     fixed = {refusal.setting: refusal for refusal in refusals(study.host)}
+    notices = [f"{_named(each, study.host)}; it is left out of all options" for each in fixed.values()]
     left: list[Option] = []
-    for refusal in fixed.values():
-        notices.append(f"{_named(refusal, study.host)}; it is left out of all options")
     for option in options:
-        requested = option.host
-        settings = {k: v for k, v in requested.items() if k not in fixed or v != study.host.get(k)}
+        settings = {k: v for k, v in option.host.items() if k not in fixed or v != study.host.get(k)}
         refused = list(refusals(settings))
         if refused:
             reasons = "; ".join(_named(refusal, settings) for refusal in refused)
             notices.append(f"option {option.label} is left out: {reasons}")
-        elif len(settings) == len(requested):
-            left.append(option)
         else:
             left.append(replace(option, host=settings))
     hint = "steelyard doctor shows what this machine permits"

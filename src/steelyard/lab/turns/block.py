@@ -81,7 +81,8 @@ class _Block:
 
     def measured(self, opened: ExitStack) -> Iterator[tuple[Lane, EngineResult]]:
         """Starts all, lets each load point take its turns, ends all; each option with its result."""
-        loads = self._started()
+        self._start()
+        loads = [(slot, self._loads[slot.option.label]) for slot in self._slots]
         times = self.times
         times.set_up_ns = times.now_ns()
         # each engine is there while the others have their turns
@@ -129,9 +130,8 @@ class _Block:
         tables = self._laboratory.tables_of(lane.slot, lane.load, result, self.times, [samples], notices)
         return {**tables, "turns": _turns(lane)}
 
-    def _started(self) -> list[tuple[Slot, Load]]:
+    def _start(self) -> None:
         """The load of every option; options that differ in client and session only share a server."""
-        loads: list[tuple[Slot, Load]] = []
         running: set[int] = set()
         for slot in self._slots:
             self.current, label = slot, slot.option.label
@@ -143,8 +143,6 @@ class _Block:
                 start = subject.join
             running.add(server)
             self._loads[label] = self._laboratory.begun(slot, start)
-            loads.append((slot, self._loads[label]))
-        return loads
 
     def _lane(self, slot: Slot, load: Load, limit_s: float, opened: ExitStack) -> Lane:
         self.current, laboratory = slot, self._laboratory

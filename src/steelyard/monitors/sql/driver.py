@@ -19,7 +19,6 @@ _CONNECT_S = 9.0
 # drivers count their limits in whole seconds, and some begin late
 _GRACE_S = 1.0
 _PART_BYTES = 1 << 16
-_NO_ANSWER = "no answer"
 
 
 class DriverProcess:
@@ -79,7 +78,7 @@ class DriverProcess:
         try:
             answer = self._answer({"number": 0, "jdbc": dict(self._plan)}, _CONNECT_S)
             if answer is None or answer["event"] != "connected":
-                cause = answer["cause"] if answer else f"{_NO_ANSWER} within {_CONNECT_S:g} s"
+                cause = answer["cause"] if answer else f"no answer within {_CONNECT_S:g} s"
                 raise Unavailable(f"the driver cannot connect: {cause}")
         except BaseException:
             self._stop()

@@ -182,14 +182,12 @@ class QueryMonitor:
             if column not in at:
                 raise QueryFailed(f"it has no column {column}; its columns: {', '.join(at) or 'none'}")
         for series, row in self._series(found, at):
-            for column in query.counters:
-                value = self._growth.value((series, column), _number(column, row[at[column]]))
+            for column in (*query.counters, *query.gauges):
+                value = _number(column, row[at[column]])
+                if column in query.counters:
+                    value = self._growth.value((series, column), value)
                 if value is not None:
                     yield Sample(series, metric_name(query, column), value)
-            for column in query.gauges:
-                value = _number(column, row[at[column]])
-                if value is not None:
-                    yield Sample(series, column, value)
 
     def _series(self, found: Rows, at: dict[str, int]) -> Iterator[tuple[str, Any]]:
         """Name and row of each series. Raises QueryFailed where names are not unique."""

@@ -117,10 +117,7 @@ class ProcessMonitor:
         by_role: dict[str, list[Process]] = {}
         for process in self._processes.values():
             by_role.setdefault(process.role, []).append(process)
-        samples: list[Sample] = []
-        for role, processes in by_role.items():
-            if any(not process.stat.zombie for process in processes):
-                samples.extend(self._samples(role, processes))
+        samples = [sample for role, own in by_role.items() for sample in self._samples(role, own)]
         if not samples:
             raise Unavailable("all monitored processes have ended")
         return samples
@@ -133,6 +130,9 @@ class ProcessMonitor:
         self._tasks = b""
 
     def _samples(self, role: str, processes: list[Process]) -> Iterable[Sample]:
+        alive = [process for process in processes if not process.stat.zombie]
+        if not alive:
+            return
         sums = self._roles[role]
         timed = all(process.timed for process in processes)
         for metric, value in zip(USAGE, sums.totals(processes), strict=True):
@@ -141,7 +141,6 @@ class ProcessMonitor:
         if (io := sums.io(processes)) is not None:
             yield Sample(role, "read_bytes_total", io[0])
             yield Sample(role, "written_bytes_total", io[1])
-        alive = [process for process in processes if not process.stat.zombie]
         private = sum(process.private_bytes for process in alive)
         # One segment mapped by every process: the largest part that a process has touched is a lower
         # bound. The sum would count shared_buffers once per backend.

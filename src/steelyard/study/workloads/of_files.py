@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from steelyard.study.key_types import Form, KeyName, KeyPath, Setting, Toml, only_if
-from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
+from steelyard.study.workloads.transactions import DrivenWorkload, Handle, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 _ENTRY = re.compile(r"(?P<name>.*?)(?:@(?P<weight>\d{1,6}))?")
 
-ScriptEntry = Annotated[str, Form(r"^[^\x00]+$", "invalid script: use FILE or FILE@WEIGHT, a whole number")]
+_ScriptEntry = Annotated[str, Form(r"^[^\x00]+$", "invalid script: use FILE or FILE@WEIGHT, a whole number")]
 
 
 class PgbenchWorkload(SqlWorkload, DrivenWorkload):
@@ -22,7 +22,7 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     SMALLEST: ClassVar[Mapping[str, float]] = {"scale": 1}
 
     kind: Literal["pgbench"]
-    script: list[ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)
+    script: list[_ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)
     """scripts of pgbench, FILE or FILE@WEIGHT from the folder of the study file, or built in: tpcb-like,
     simple-update, select-only"""
     script_texts: dict[str, str] = {}
@@ -32,7 +32,7 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     has no schema and no data of its own"""
     variables: dict[KeyName, Setting] = {}
     """variables of the scripts by name, as pgbench's -D; a text stands for a part of the SQL"""
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "none"
+    handle: Handle = "none"
     """none: pgbench's protocol simple; unnamed: extended; named: prepared; per-use, left: as of statements"""
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class ReplayWorkload(SqlWorkload):
     session have ended; asap: a session without pauses"""
     speed: float = Field(default=1.0, ge=1e-3, le=1e6)
     """pace = 'original': 2 plays an hour in half an hour"""
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "named"
+    handle: Handle = "named"
     """of statements that were captured with bound values, as of statements; others are sent as they were; not
     none"""
 

@@ -229,8 +229,7 @@ class ProgramWorkload(Workload):
         return {
             "workload": " ".join(self.command),
             "score": f"{where} ({self.score_unit}; {wins} is better)",
-            **{f"variable {name}": str(value) for name, value in self.variables.items()},
-            **{f"variable {name}": str(value) for name, value in self.environment.items()},
+            **{f"variable {name}": str(value) for name, value in (self.variables | self.environment).items()},
         }
 
     def _used(self) -> set[str]:

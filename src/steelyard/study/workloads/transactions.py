@@ -91,13 +91,15 @@ class ClientWorkload(Workload):
 _OF_DRIVER = "driver_class driver_url driver_login_s driver_heap_mib driver_warm_up_max_s"
 _HANDLES = ("none", "named", "per-use")
 
+Handle = Literal["none", "unnamed", "named", "per-use", "left"]
+
 
 class TransactionsWorkload(ClientWorkload):
     """Transactions of SQL over connections."""
 
     CLIENT = f"{ClientWorkload.CLIENT} handle mix retries"
 
-    handle: Literal["none", "unnamed", "named", "per-use", "left"] = "named"
+    handle: Handle = "named"
     """none: simple query; unnamed: parsed each time without a name; named: prepared once; per-use: prepared,
     executed, closed; left: prepared and never closed"""
     mix: Literal["weights", "deck"] = "weights"

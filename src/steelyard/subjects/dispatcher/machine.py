@@ -19,7 +19,7 @@ from steelyard.study.host_settings import cpus_of
 from steelyard.study.key_types import Setting
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.threads import ThreadsWorkload
-from steelyard.subjects import Kind, Load, Subject
+from steelyard.subjects import NO_SERVER, Kind, Load, Subject
 
 _BUILT_IN = ("standard", "extended")
 _COLUMNS = {
@@ -212,7 +212,7 @@ KIND = Kind(
     make=lambda _bench: Dispatcher(),
     check=check,
     takes=(ThreadsWorkload,),
-    lacks=dict.fromkeys(("session", "bindir", "dsn"), "leave it out"),
+    lacks=NO_SERVER,
     scopes={"server": "the machine and its tables", "client": "the threads"},
     monitors=(),
     run_s=_run_s,

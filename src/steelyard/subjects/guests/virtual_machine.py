@@ -128,7 +128,7 @@ class VirtualMachine(Subject):
             return ""
         self._bench.guard.undo(self._promise)
         self._promise = 0
-        return "\n".join(list(qemu.lines(self._console))[-_TAIL_LINES:]) if self._console.exists() else ""
+        return "\n".join(qemu.lines(self._console)[-_TAIL_LINES:]) if self._console.exists() else ""
 
     def _prepare(self, option: Option) -> None:
         found = self._bench.options

@@ -94,9 +94,10 @@ class MariaDB(SharedSubject):
         """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
         running = self._running
         assert running is not None
+        connect = partial(self._connect, self._database)
 
         def read_back() -> tuple[dict[str, Any], bool]:
-            with closing(self._connect(self._database)) as connection:
+            with closing(connect()) as connection:
                 shown = session.variables(connection, "global")
                 session.refuse_not_taken(connection, shown, running.settings, running.programs)
                 escapes = session.read_back_session(connection, option)
@@ -105,7 +106,7 @@ class MariaDB(SharedSubject):
 
         try:
             facts, escapes = within(_SQL_S, "reading the settings back", read_back)
-            interruption = session.watched(lambda: self._connect(self._database), self._server.ended)
+            interruption = session.watched(connect, self._server.ended)
         except pymysql.MySQLError as error:
             raise SubjectFailed(f"option {option.label}: {error_text(error)}") from error
         under_load = Server(
@@ -118,7 +119,7 @@ class MariaDB(SharedSubject):
             session=session.session_statements(option),
             inspect=session.INSPECT,
             interruption=interruption,
-            number=partial(session.number, lambda: self._connect(self._database)),
+            number=partial(session.number, connect),
             left_sql=session.LEFT_SQL,
         )
         programs = {"origin": str(running.programs), "version": data_directory.version_of(running.programs)}

@@ -65,7 +65,8 @@ READY = "ready to accept connections"
 CRASHED = ("was terminated by signal", "reinitializing")
 
 _CONNECT_S = 10
-# The checkpointer has another pid after a crash. Where it is hidden, a reset of the statistics shows a crash.
+# Start time of the postmaster, and a value that changes with a crash: the checkpointer has another pid after
+# one. Where it is hidden, a reset of the statistics shows a crash.
 _LIFE = """
     select pg_postmaster_start_time()::text,
         coalesce((select pid::text from pg_stat_activity where backend_type = 'checkpointer'),
@@ -119,18 +120,12 @@ def _facts(connect: Callable[[], _Connection]) -> dict[str, Any]:
     }
 
 
-def _life_of(dsn: str) -> tuple[str, str]:
-    """Start time of the postmaster, and a value that changes with a crash. Raises psycopg.Error."""
-    ((began, process),) = _rows(dsn, _LIFE)
-    return str(began), str(process)
-
-
 def _rows(dsn: str, query: str, *given: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(dsn, autocommit=True, connect_timeout=_CONNECT_S) as connection:
         return connection.execute(query.encode(), given or None).fetchall()
 
 
-def _interrupted(then: tuple[str, str], now: tuple[str, str]) -> str:
+def _interrupted(then: Sequence[str], now: Sequence[str]) -> str:
     if now[0] != then[0]:
         return f"the server was restarted during the run: it started at {then[0]}, and again at {now[0]}"
     if now[1] != then[1]:
@@ -140,7 +135,7 @@ def _interrupted(then: tuple[str, str], now: tuple[str, str]) -> str:
 
 def watched(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
     """`continuity` of this server. Raises psycopg.Error, TimedOut."""
-    return continuity(lambda: _life_of(dsn), _interrupted, (psycopg.Error,), ended)
+    return continuity(lambda: _rows(dsn, _LIFE)[0], _interrupted, (psycopg.Error,), ended)
 
 
 _POINTER = struct.Struct("=Q")

@@ -12,6 +12,7 @@ from functools import cache
 import psycopg
 
 from steelyard.errors import InputError, nearest
+from steelyard.study.factors import settings_given
 from steelyard.study.key_types import Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
@@ -38,19 +39,18 @@ def check_pooler(study: Study, options: Options) -> None:
     """Checks that the pooler is installed and supports each option's statements. Raises InputError."""
     for option in options:
         pooler, settings, _ = divided(option.server)
+        at = _where(study, option)
         if pooler not in _POOLERS:
-            raise InputError(
-                f'unknown pooler "{pooler}"{nearest(pooler, _POOLERS)}', at=_where(study, option)
-            )
+            raise InputError(f'unknown pooler "{pooler}"{nearest(pooler, _POOLERS)}', at=at)
         if pooler == "none":
             if settings:
                 raise InputError(
                     f"{PREFIX}{next(iter(settings))} has no effect in {option.label}: it has no pooler",
                     'pooler = "pgbouncer"',
-                    _where(study, option),
+                    at,
                 )
             continue
-        version = _version(_program(_where(study, option)))
+        version = _version(_program(at))
         shared = settings.get("pool_mode", _DEFAULTS["pool_mode"]) != "session"
         if not shared or not isinstance(option.workload, TransactionsWorkload):
             continue
@@ -58,14 +58,14 @@ def check_pooler(study: Study, options: Options) -> None:
             raise InputError(
                 f"{option.label}: session settings are unreliable where a pooler shares sessions",
                 'pgbouncer.pool_mode = "session"',
-                _where(study, option),
+                at,
             )
         if option.workload.handle in ("named", "per-use", "left") and version < _NAMED_STATEMENTS_SINCE:
             raise InputError(
                 f"{option.label}: pgbouncer {version[0]}.{version[1]} shares sessions and does not support"
                 f" prepared statements: handle = '{option.workload.handle}' would fail",
                 'handle = "none" or "unnamed", or pgbouncer.pool_mode = "session"',
-                _where(study, option),
+                at,
             )
 
 
@@ -179,9 +179,8 @@ def _written(value: object) -> str:
 
 def _where(study: Study, option: Option) -> tuple[str, ...]:
     """The place in the study that names the pooler: the factor that sets it, or the subject's settings."""
-    for name, factor in study.factors.items():
-        level = factor.levels[option.levels[name]]
-        keys = level if isinstance(level, dict) else (factor.setting or name,)
-        if factor.scope == "server" and any(k == POOLER or k.startswith(PREFIX) for k in keys):
-            return ("factors", name, "levels", option.levels[name])
+    for at, key, _ in settings_given(study, "server"):
+        is_ours = key == POOLER or key.startswith(PREFIX)
+        if is_ours and at[0] == "factors" and option.levels[at[1]] == at[3]:
+            return at[:-1]
     return ("subject", "settings", POOLER)

@@ -35,7 +35,7 @@ _NO_FLUSH: Settings = {"fsync": False, "full_page_writes": False}
 # of its JDBC driver for a Unix socket, at `socketFactoryArg`
 # https://jdbc.postgresql.org/documentation/use/, https://kohlschutter.github.io/junixsocket/
 _DRIVER = {"sslmode": "disable", "socketFactory": "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"}
-DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
+_DURABILITY_OFF: Settings = {**_NO_FLUSH, "synchronous_commit": False}
 # made anew after a crash: no flush; after asynchronous commits the vacuum would not mark rows as visible
 _LOADING: Settings = {**DEFAULTS, **_NO_FLUSH, "autovacuum": False, "max_wal_size": "4GB"}
 
@@ -93,7 +93,7 @@ class Postgres:
         pooler, pooler_settings, settings = divided(running.settings)
         # the template must have no session while it is copied
         own = TEMPLATE if self._bench.work.read_only else "postgres"
-        dsn, network = self._dsn(own), self._server.network
+        dsn, network = self._dsn(self._database), self._server.network
 
         def read_back() -> str:
             with self._session(own) as connection:
@@ -110,15 +110,15 @@ class Postgres:
             database=self._database,
             protocol="postgres",
             pid=running.pid,
-            dsn=self._dsn(self._database),
+            dsn=dsn,
             latch_names=facts.tranche_names,
             session=session.session_statements(option),
             inspect=session.INSPECT,
             turn_end=turn_end,
-            interruption=facts.watched(dsn, self._server.ended),
-            number=partial(facts.number, self._dsn(self._database)),
+            interruption=facts.watched(self._dsn(own), self._server.ended),
+            number=partial(facts.number, dsn),
             left_sql=facts.LEFT_SQL,
-            sessions=partial(facts.sessions, self._dsn(self._database)),
+            sessions=partial(facts.sessions, dsn),
         )
         schema = {"schema": self._costs[running.data]} if option.schema else {}
         found = {"origin": str(running.programs), **facts.facts_of(partial(self._session, own)), **schema}
@@ -246,7 +246,7 @@ KIND = Kind(
     listens=True,
     footprint=cluster.FOOTPRINT,
     checksums=cluster.checksums,
-    durability_off=DURABILITY_OFF,
+    durability_off=_DURABILITY_OFF,
     monitors=("host", "processes", "disturbance", "postgres", "postgres-waits"),
     load_statements=workload_tables.load_statements,
     driver_errors=(psycopg.Error,),

@@ -8,7 +8,6 @@ Each combination of levels of factors of scope schema has its own copy of the lo
 reaches another. A level without SQL gets a copy and fresh statistics like every other.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -225,7 +224,7 @@ def with_levels(base: Path, option: Option, alter: Callable[[Path, Path], None])
     if not option.schema:
         return base
     texts = "\0".join(option.schema.values())
-    data = base.with_name(f"{base.name}-{hashlib.sha256(texts.encode()).hexdigest()[:16]}")
+    data = base.with_name(f"{base.name}-{sha256(texts.encode()).hexdigest()[:16]}")
     if not data.exists():
         draft = base.with_name("schema.draft")
         shutil.rmtree(draft, ignore_errors=True)

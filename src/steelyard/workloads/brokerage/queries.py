@@ -199,8 +199,8 @@ def lookups(scale: Scale) -> dict[str, Kind]:
     lookup = [*drawn, BEGIN, _frames((30, 60, 90), update=False), COMMIT]
     update = [*drawn, BEGIN, _frames((33, 66, 100), update=True), COMMIT]
     return {
-        "trade-lookup": Kind({**texts, **_HOLDINGS}, Scripted(80, tuple(lookup))),
-        "trade-update": Kind({**texts, **_UPDATES}, Scripted(20, tuple(update))),
+        "trade-lookup": _kind(80, {**texts, **_HOLDINGS}, lookup),
+        "trade-update": _kind(20, {**texts, **_UPDATES}, update),
     }
 
 

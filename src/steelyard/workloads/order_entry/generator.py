@@ -48,18 +48,19 @@ def _address(chance: Chance) -> list[Iterator[str]]:
     return [*streets, chance.letters(2), (f"{zip_code}11111" for zip_code in chance.digits(4))]
 
 
-def _warehouse(w: int) -> Lines:
-    chance = _chance("warehouse", 1, w)
+def _places(chance: Chance) -> Lines:
     name, tax = chance.texts(6, 10), rates(chance.integers(0, 2000))
-    for row in zip(name, *_address(chance), tax, strict=True):
-        yield f"{w},{','.join(row)},300000.00\n"
+    return map(",".join, zip(name, *_address(chance), tax, strict=True))
+
+
+def _warehouse(w: int) -> Lines:
+    for place in _places(_chance("warehouse", 1, w)):
+        yield f"{w},{place},300000.00\n"
 
 
 def _district(w: int) -> Lines:
-    chance = _chance("district", DISTRICTS, w)
-    name, tax = chance.texts(6, 10), rates(chance.integers(0, 2000))
-    for d, row in enumerate(zip(name, *_address(chance), tax, strict=True), start=1):
-        yield f"{d},{w},{','.join(row)},30000.00,{CUSTOMERS + 1}\n"
+    for d, place in enumerate(_places(_chance("district", DISTRICTS, w)), start=1):
+        yield f"{d},{w},{place},30000.00,{CUSTOMERS + 1}\n"
 
 
 def _customer(last_name_constant: int, w: int, d: int) -> Lines:
