@@ -11,9 +11,7 @@ from steelyard.cli.completion import PATH
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @click.option("-o", "--output", "folder", required=True, type=PATH, help="Folder to write.")
 @click.option("--database", default="", help="Take the statements of this database. Default: the only one.")
-@click.option(
-    "--values", type=PATH, help="Generators of values for the statements of pg_stat_statements, TOML."
-)
+@click.option("--values", type=PATH, help="Generators of values for statements of pg_stat_statements, TOML.")
 def command(files: tuple[Path, ...], folder: Path, database: str, values: Path | None) -> None:
     """Read the logs of a server as a workload that can be replayed.
 

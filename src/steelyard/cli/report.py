@@ -10,9 +10,7 @@ from steelyard.cli.completion import PATH, as_json, bundle_argument, overlays
 
 @click.command()
 @bundle_argument
-@click.option(
-    "--html", metavar="FILE", type=PATH, help="Where to write the page. Default: BUNDLE/report.html."
-)
+@click.option("--html", metavar="FILE", type=PATH, help="The page to write. Default: BUNDLE/report.html.")
 @click.option("--images", metavar="FOLDER", type=PATH, help="Folder for every chart as PNG and SVG.")
 @click.option(
     "--overlay",

@@ -76,9 +76,7 @@ class Pulse:
         self._thread.join()
         if self._still_s >= _STILL_S and (kind is None or issubclass(kind, Exception)):
             still = quantity(self._still_s, "s")
-            raise LoadFailed(
-                f"the whole study stood still for {still} under load: frozen, stopped or suspended"
-            )
+            raise LoadFailed(f"the study stood still for {still} under load: frozen, stopped or suspended")
 
     def _beat(self) -> None:
         while not self._over.is_set():

@@ -75,13 +75,14 @@ class Columns:
         without = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
         since_boot = self.since_boot and not without
         rows = self._rows(source, report, since_boot)
-        origin_s, origin, last_s = None, 0, 0.0
+        origin_s, origin, last_s, unequal = None, 0, 0.0, 0
         busy = Samples()
         # by heading: the seconds of each reading; by heading and thing: those in which it was listed
         readings: dict[Heading | None, dict[int, float]] = {}
         listed: dict[tuple[Heading | None, str], float] = {}
         for row, of_s in _weighed(self._after_boot(rows, report) if since_boot else rows):
             readings.setdefault(row.heading, {})[row.number] = of_s
+            unequal += not row.foots
             if origin_s is None:
                 # it stands for the time before it
                 at_s, origin = row.at_s or 0.0, row.number
@@ -94,8 +95,7 @@ class Columns:
                     text = f"{self.tool} tells no times: its readings are numbered"
                     report.notice("interval-unknown", text)
                 elif row.at_s == row.first_s:
-                    text = f"the only reading of {self.tool} counts since the boot"
-                    report.notice("since-boot", text)
+                    report.notice("since-boot", f"the only reading of {self.tool} counts since the boot")
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
@@ -112,6 +112,9 @@ class Columns:
             rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
             if (idle_s := sum(readings[heading].values()) - listed_s) > 1e-6:
                 report.samples.add_row(last_s, thing, rates, idle_s)
+        if unequal:
+            text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
+            report.notice("does-not-foot", text)
         report.seconds = last_s or None
         for (figure, unit), mean in busy.means().items():
             report.figure(figure, mean, unit)
@@ -134,7 +137,7 @@ class Columns:
 
     def _rows(self, source: Source, report: Report, since_boot: bool) -> Iterator[_Row]:
         """Rows with the number of their reading. seen: its headings and things. rows: since the heading."""
-        stamp, timed, number, again, rows, unequal = (None, None), None, 0, -1, 0, 0
+        stamp, timed, number, again, rows = (None, None), None, 0, -1, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
         titles: dict[str, str] = {}
@@ -171,15 +174,11 @@ class Columns:
                 continue
             # mpstat prints a heading above each reading; vmstat's page may end where it began again
             first = not (any(thing for _, thing in seen) if named else rows)
-            near = 100 if named else 20
             of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-            known = boot.get(entity) if first else None
-            if known and all(abs(v - known.get(n, -9.0)) <= max(1.0, v / near) for n, v in of.items()):
-                again = number
-            if first and paused and since_boot and not named:
+            if first and (_is_near(of, boot.get(entity), named) or (paused and since_boot and not named)):
                 again = number
             seen.add((heading, entity))
-            rows, unequal = rows + 1, unequal + (not foots)
+            rows += 1
             if again == number:
                 text = f"{self.tool} seems to have begun again: a first reading, since the boot, is left out"
                 report.notice("since-boot", text)
@@ -190,9 +189,6 @@ class Columns:
             yield _Row(heading, number, first_s, before_s, at_s, zone, things, foots)
         if self.idle:
             yield from _silent(seen, spans, number, first_s, stamp[1])
-        if unequal:
-            text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
-            report.notice("does-not-foot", text)
 
     def _lines(self, source: Source, report: Report) -> Iterator[_Line]:
         """Lines below their headings. Times of the day go on over midnight, in each section by itself."""
@@ -242,6 +238,12 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
             yield from ((one, of_s) for one in early)
             early = []
     yield from ((one, 1.0) for one in early)
+
+
+def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None, named: bool) -> bool:
+    """Whether values are those of the first reading: of named things to 1 %, of all together to 5 %."""
+    share = 0.01 if named else 0.05
+    return bool(boot) and all(abs(v - boot.get(n, -9.0)) <= max(1.0, v * share) for n, v in of.items())
 
 
 def _silent(

@@ -90,9 +90,7 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
             raise InputError(f'began: "{run.began}" is no time: write 2026-03-01T14:56:00') from None
         found += [
             # its load points are one run
-            Filed(
-                path, run.option, f"run {run.option} {run.block}", run.block, run.clients, began, run.seconds
-            )
+            Filed(path, run.option, f"run {run.block}", run.block, run.clients, began, run.seconds)
             for path in _files(run.files, folder, f"runs.{number}")
         ]
     for choice in schedule.choices:

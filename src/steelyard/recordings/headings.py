@@ -20,8 +20,7 @@ class Heading:
 
     numbers: place and metric. named: place and prefix of cells that name what a row is of; of: of a row
     without them. shares: places that add up to 100 %; shares_of: their thing where it is not that of the row.
-    ids: places of whole numbers; rates: of numbers with the same decimals. free: the last column may hold
-    blanks.
+    ids: places of whole numbers; rates: of numbers with the same decimals. free: the last may hold blanks.
     """
 
     width: int

@@ -18,6 +18,7 @@ from steelyard.recordings.source import Line, Source
 from steelyard.recordings.tables import Row, TextColumns, csv_rows, names_of_csv, ruled_rows
 
 Found = re.Match[str]
+_Latches = dict[tuple[int, str], dict[str, Any]]
 # a number that is not whole, as one that was cut off, is refused when it is converted
 _N = re.compile(r"\bN\b")
 _NUMBER = r"\d[\d.]*"
@@ -59,9 +60,7 @@ class Now:
     texts: TextColumns = field(default_factory=TextColumns)
     seen: set[str] = field(default_factory=set[str])
     path: dict[int, str] = field(default_factory=dict[int, str])
-    latches: dict[tuple[int, str], dict[str, Any]] = field(
-        default_factory=dict[tuple[int, str], dict[str, Any]]
-    )
+    latches: _Latches = field(default_factory=_Latches)
     below: str = ""
 
     def latch(self, name: str, capture: int = 0) -> dict[str, Any]:

@@ -26,8 +26,7 @@ _ENTITY_CHARACTERS = 200
 class Recording:
     """What an import gives: a study of kind `recording`, facts of its machine, the tables of each run.
 
-    runs, unread: as they were read, by file what was not; both empty for a published table. files: that the
-    study names.
+    runs, unread: as they were read, by file what was not; both empty for published tables. files: its own.
     """
 
     name: str

@@ -147,9 +147,7 @@ class Table:
 
     def filled(self, always: int) -> "Table":
         """Without columns that have no value at all, but for the first ones."""
-        kept = [
-            column for place, column in enumerate(self.columns) if place < always or self.values(column.key)
-        ]
+        kept = [column for n, column in enumerate(self.columns) if n < always or self.values(column.key)]
         return replace(self, columns=kept)
 
 

@@ -158,8 +158,6 @@ def _text(place: Path, at: KeyPath) -> str:
     try:
         return text_of(place, _TEXT_BYTES_MAX)
     except FileNotFoundError:
-        raise InputError(
-            f"{place}: no such file", "paths count from the folder of the study file", at
-        ) from None
+        raise InputError(f"{place}: no such file", "paths count from the study file's folder", at) from None
     except InputError as error:
         raise InputError(str(error), error.hint, at) from None

@@ -22,8 +22,7 @@ _SHARE_MAX = 0.8
 def why_one_after_another(study: Study, options: Options, free: Room | None = None) -> str:
     """Why the options of a block run one after another, as a clause; '' where they take turns.
 
-    free: memory and disk for servers; default: those of this machine. Raises InputError where the study wants
-    turns in vain.
+    free: memory and disk for servers; default: those of this machine. Raises InputError for turns in vain.
     """
     obstacle = next(_obstacles(study, options, free), "")
     if obstacle and study.plan.turns is True:

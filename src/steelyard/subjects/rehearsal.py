@@ -29,8 +29,7 @@ def accepted(
 ) -> tuple[Load | None, list[InputError]]:
     """The load of an option without the settings that its subject refuses; an error for each of these.
 
-    None: it does not start. A server ends at the first setting that it refuses: it is started until it
-    refuses none.
+    None: it does not start. A server ends at the first setting that it refuses: it is started until it stays.
     """
     refused: dict[tuple[Scope, str], str] = {}
     errors: list[InputError] = []

@@ -282,8 +282,7 @@ def check_disk_room(
 ) -> None:
     """Raises InputError where `number` times each_bytes do not fit into the folder for temporary files.
 
-    what: the number with its noun; fitting: a smaller number as the study's key, '' where none fits; at: of
-    the key.
+    what: the number with its noun; fitting: a smaller one as the study's key, '' if none fits; at: of it.
     """
     folder = tempfile.gettempdir()
     free_bytes = shutil.disk_usage(folder).free

@@ -16,8 +16,7 @@ _MARK = "ORIGINAL"
 class Chance:
     """Columns of `rows` values each; the same for the same numbers of the seed.
 
-    numpy keeps the stream of RandomState as it is for ever, so the data are the same with every version of it
-    (NEP 19).
+    numpy keeps the stream of RandomState for ever, so the data are the same with each version (NEP 19).
     """
 
     def __init__(self, seed: Sequence[int], rows: int) -> None:

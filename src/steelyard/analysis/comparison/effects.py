@@ -44,8 +44,7 @@ def effects(run_metrics: RunMetrics, metric: Metric, options: Sequence[Option]) 
 def decompose(metric: str, values: Floats, levels: Sequence[Mapping[str, str]]) -> list[Effect]:
     """Effects on logs values[block, option]. levels: of each option, its code by factor.
 
-    Factors of which only one level was run, and interactions that exclusions leave nothing of,
-    are left out.
+    Factors of which one level alone was run, and interactions that exclusions empty, are left out.
     """
     design = _Design(levels)
     means: Floats = values.mean(axis=0)

@@ -8,8 +8,7 @@ a monitor misses processes that end between its samples. Where it missed a tenth
 other counters of the instances are not used either.
 
 The figures of a recording are metrics likewise, each of its run and load point. p50, p95 and p99 in a unit of
-time are latencies, unless the file had each transaction. Where no work was counted, the study's main figure
-stands for it.
+time are latencies, unless the file had each transaction. Without counted work the study's main figure counts.
 """
 
 import re

@@ -1,7 +1,6 @@
 """What was not steady in the runs; each notice quotes the number that triggered it.
 
-Drift within runs is judged with the run as the unit, drift over the study, and what turns leave behind, with
-the block.
+Drift within runs is judged by runs; drift over the study, and what turns leave behind, by blocks.
 """
 
 import math

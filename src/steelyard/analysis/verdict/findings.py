@@ -144,8 +144,7 @@ def reasons(
     """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 
     closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
-    load points of which each figure is a mean, ` over 1 to 8 clients`. left_out: names of costs that explain
-    nothing here.
+    load points of which each figure is a mean, ` over 1 to 8 clients`. left_out: costs that explain nothing.
     """
     by_name = {cost.metric.name: cost for cost in costs.of(pair)}
     found: list[str] = []

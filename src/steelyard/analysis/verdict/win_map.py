@@ -1,8 +1,7 @@
 """The verdict on dispatch tables where other factors set the work: it depends, cell by cell.
 
 A cell is a combination of the other factors and a number of threads. Within a block both tables meet the same
-bursts and sleeps, so the log ratios of the blocks are paired; intervals are Student's, 95 % for each cell by
-itself.
+bursts and sleeps, so the log ratios of the blocks are paired; intervals are Student's, 95 % for each cell.
 """
 
 import math

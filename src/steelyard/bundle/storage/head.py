@@ -45,9 +45,7 @@ def read_facts(path: Path) -> Json:
     _check(_HeadShape, facts, place)
     labels = [option["label"] for option in facts["options"]]
     if len(set(labels)) < len(labels) or facts["baseline"] not in labels:
-        raise InputError(
-            f"{place}: options: labels are not distinct, or the baseline is not one of them", _LOST
-        )
+        raise InputError(f"{place}: options: two labels are equal, or the baseline is none of them", _LOST)
     return facts
 
 

@@ -81,9 +81,7 @@ def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) 
     if identity.run != number:
         return _Found(number, why=f"{_named(folder, RUN_FILE)} belongs to run {identity.run}")
     if identity.option not in options or "runs" not in identity.tables:
-        return _Found(
-            number, why=f"{_named(folder, RUN_FILE)}: its option or its tables are not those of a run"
-        )
+        return _Found(number, why=f"{_named(folder, RUN_FILE)}: its option or tables are not those of a run")
     wrong = [
         f"{_named(folder, name)}: {what}"
         for table, checksum in identity.tables.items()

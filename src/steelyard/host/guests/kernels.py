@@ -80,9 +80,7 @@ def modules_of(kernel: Kernel, requested: Sequence[str]) -> list[tuple[str, byte
     try:
         listed = (kernel.modules / "modules.builtin").read_text().split()
     except OSError:
-        raise InputError(
-            f"{kernel.modules}: no modules of the kernel {kernel.release} in this folder"
-        ) from None
+        raise InputError(f"{kernel.modules}: no modules of {kernel.release} in this folder") from None
     built_in = {_plain(Path(line).name.removesuffix(".ko")) for line in listed}
     found: dict[str, bytes] = {}
     for name in requested:

@@ -90,9 +90,7 @@ class Guard:
     def check(self) -> None:
         """Raises GuardLost when no guard stays alive."""
         if self._guards > _GUARDS_MAX:
-            raise GuardLost(
-                f"the guard, which undoes changes when the lab dies, was killed {_GUARDS_MAX} times"
-            )
+            raise GuardLost(f"the guard, which undoes changes of a dead lab, was killed {_GUARDS_MAX} times")
 
     def _promise(self, change: _Change) -> int:
         self._send(number := next(self._numbers), change)

@@ -104,8 +104,7 @@ def engine_limit_s(study: Study, slot: Slot, load: Load) -> float:
     """The longest run time of an engine that does not hang.
 
     At each load point, running transactions end after warm-up and after measure, within their deadline, and
-    so does the last one that new connections execute before. A driver's warm-up may last longer than the
-    plan's.
+    so does the last one that new connections execute before. A driver's warm-up may last longer.
     """
     if load.limit_s is not None:
         return load.limit_s + _MARGIN_S

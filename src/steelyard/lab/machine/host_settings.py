@@ -1,8 +1,7 @@
 """The booted kernel; host settings, applied before clients connect, read back, undone after a run or block.
 
 Settings of processes end with the processes. Settings of the machine are registered with the guard
-before they change, with all settings that the kernel couples with them: so they are undone even when the
-lab is killed.
+before they change, with all settings that the kernel couples with them: they are undone if the lab is killed.
 """
 
 import os

@@ -148,9 +148,7 @@ class MariaDB(SharedSubject):
             self._launch(server, draft, {**_DEFAULTS, "skip_grant_tables": True})
             limit_s = self._server.limit_s
             try:
-                within(
-                    limit_s, "opening the data", lambda: data_directory.admit(self._connect(""), self._user)
-                )
+                within(limit_s, "opening data", lambda: data_directory.admit(self._connect(""), self._user))
                 self._server.wait()
             finally:
                 self.stop()

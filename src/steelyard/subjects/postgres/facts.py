@@ -77,8 +77,7 @@ def facts_of(connect: Callable[[], _Connection]) -> dict[str, Any]:
     """A server's version and every setting that the user may see.
 
     connect: opens a session. settings: name to value with its unit, as SHOW prints it. sources: name to
-    source, of settings that differ from the default. Raises psycopg.Error, TimedOut when the server does not
-    answer.
+    source, of settings that differ from the default. Raises psycopg.Error, TimedOut without an answer.
     """
     return within(_ANSWER_S, "reading the server's settings", lambda: _facts(connect))
 

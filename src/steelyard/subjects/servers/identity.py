@@ -2,8 +2,7 @@
 
 Started by root, servers run as the system user `steelyard`, which owns nothing else: a server's superuser,
 who can access files and run programs (`copy ... to program`), cannot reach the distribution's clusters. The
-user is created when it is missing: `initdb` refuses a user without a name. Otherwise servers run as the
-caller.
+user is created when it is missing: `initdb` refuses a user without a name. Else servers run as the caller.
 """
 
 import os

@@ -1,7 +1,6 @@
 """The data as loaded, in CSV files of the same bytes for every server.
 
-Securities, companies and fixed tables do not change by trades, but for last_trade; then customers, brokers,
-trades.
+Securities, companies and fixed tables do not change by trades, but for last_trade; then customers to trades.
 """
 
 from collections.abc import Iterator

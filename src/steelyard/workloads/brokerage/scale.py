@@ -162,8 +162,7 @@ _TYPES_UP_TO = (30, 60, 80, 90)
 class Orders:
     """Columns of one day's orders, in the order of their completion; rank: of the customer in its unit.
 
-    type: number in TRADE_TYPES; price, bid: cents; second: of the day, when it was completed; delay_s: from
-    the order on.
+    type: number in TRADE_TYPES; price, bid: cents; second: of its completion, of the day; delay_s: of it.
     """
 
     rank: Integers

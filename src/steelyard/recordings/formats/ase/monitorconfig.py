@@ -42,9 +42,7 @@ def _resource(now: Now, row: Row) -> None:
 # samples at the times that the file gives
 read = Lines(
     (
-        rule(
-            r".*Usage information at(?: date and time: ([A-Z][a-z]{2} +\d+ \d{4} +\d+:\d\d[AP]M))?.*", _time
-        ),
+        rule(r".*Usage information at(?: date and time: (\w{3} +\d+ \d{4} +\d+:\d\d[AP]M))?.*", _time),
         known(r"\s*(?:\(\d+ rows? affected\)|\(return status = 0\))"),
     ),
     table=_resource,

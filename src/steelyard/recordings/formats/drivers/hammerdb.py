@@ -65,9 +65,7 @@ _LINES = Lines(
         rule(r'\s*"(\w+_ms|calls|sd|ratio_pct|procname)": "(N(?:e-?\d+)?)",?', _timing),
         # the others' result may look well
         noted(r".*(?:Vuser \d+:FINISHED FAILED|Error in Virtual User).*", "HammerDB: {}"),
-        noted(
-            r".*Vuser \d+:(?:Completed \d+ query set|Geometric mean).*", "HammerDB: {}: left out", "left-out"
-        ),
+        noted(r".*Vuser \d+:(?:Completed \d+ query|Geometric mean).*", "HammerDB: {}: left out", "left-out"),
         noted(r".*Vuser \d+:\|\w+\|MIN-.*", "HammerDB's times of procedures are left out", "left-out"),
         noted(r"(?:.* )?\d+ \S.* tpm", "HammerDB's counter of transactions tells no times", "left-out"),
         known("TRANSACTION (?P<section>COUNT|RESPONSE TIMES)$", "{section}"),

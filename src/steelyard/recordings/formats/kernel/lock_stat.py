@@ -12,16 +12,12 @@ from steelyard.recordings.cells import exact
 from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, noted, rule
 
 _HEADS = """
-    contention_bounces contended wait_min_ns wait_max_ns wait_total_ns wait_avg
-    acquisition_bounces acquisitions hold_min_ns hold_max_ns hold_total_ns hold_avg
+    contention_bounces_total contended wait_min_ns wait_max_ns wait_total_ns wait_avg
+    acquisition_bounces_total acquisitions hold_min_ns hold_max_ns hold_ns_total hold_avg
 """
 _COLUMNS = _HEADS.split()
-# columns that are readings, by their names as such
-_READINGS = {
-    **{f"{kind}_bounces": f"{kind}_bounces_total" for kind in ("contention", "acquisition")},
-    **{f"{kind}_min_ns": f"{kind}_min_ns" for kind in ("wait", "hold")},
-    "hold_total_ns": "hold_ns_total",
-}
+# columns that are readings
+_READINGS = (*(name for name in _COLUMNS if name.endswith("_total")), "wait_min_ns", "hold_min_ns")
 _COUNTS = ("contended", "wait_total_ns", "wait_max_ns", "acquisitions")
 # up to the total of the waits: without it a row of a cut file says nothing
 _LEAST = 5
@@ -37,16 +33,14 @@ def _lock(now: Now, found: Found) -> None:
     now.numbers["rulers"] = 0
     if len(cells) != len(columns) and not (found[3] and _LEAST <= len(cells) < len(columns)):
         raise NotMine
-    values = {
-        c: exact(cell) * (1e3 if c.endswith("_ns") else 1) for c, cell in zip(columns, cells, strict=False)
-    }
+    values = {c: exact(cell) * (1e3 if "_ns" in c else 1) for c, cell in zip(columns, cells, strict=False)}
     captures = f"captures of {name}"
-    for column, metric in _READINGS.items():
-        now.report.sample(now.numbers[captures], name, metric, values.get(column))
+    for metric in _READINGS:
+        now.report.sample(now.numbers[captures], name, metric, values.get(metric))
     now.numbers[captures] += 1
     counts: dict[str, Any] = {c: round(values[c]) for c in _COUNTS if c in values}
-    if "hold_total_ns" in values and values["acquisitions"]:
-        counts |= {c: values[c] for c in ("hold_total_ns", "hold_max_ns")}
+    if "hold_ns_total" in values and values["acquisitions"]:
+        counts |= {"hold_total_ns": values["hold_ns_total"], "hold_max_ns": values["hold_max_ns"]}
     now.report.lock(name, {"-R": "rwsem:R", "-W": "rwsem:W"}.get(name[-2:], ""), **counts)
 
 

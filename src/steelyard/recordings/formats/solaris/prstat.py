@@ -39,7 +39,7 @@ def _close(now: Now) -> None:
     report, later = now.report, now.report.samples.within(1, math.inf)
     report.notice("interval-unknown", "prstat prints no times: its readings are numbered")
     first = "the first reading of prstat counts since a thread began: left out"
-    report.notice("since-boot", first if later else "the only reading of prstat counts since a thread began")
+    report.notice("since-boot", first if later else "the one reading of prstat counts since a thread began")
     if later:
         later.later(-1)
         report.samples = later
