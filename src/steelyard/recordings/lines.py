@@ -47,8 +47,7 @@ class Now:
 
     numbers: from which its work follows, by name. counts: by name and second, or another number. words: names
     that later lines need. timed: its readings at their times. texts: of its tables. seen: what a run has
-    once. path: titles above a line by their indent. latches: rows by capture and name. below: the next line
-    that is not blank.
+    once. path: titles above a line by their indent. latches: rows by capture and name. below: the next line.
     """
 
     report: Report

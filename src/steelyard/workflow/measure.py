@@ -93,8 +93,7 @@ def _remove(bundle: Path, made: bool) -> None:
 def resume(path: Path, prepared: PreparedStudy, progress: Watcher, interrupts: Interrupts) -> None:
     """Continues a bundle: complete blocks are kept, others run again.
 
-    Raises InputError, without changing the bundle, when study, machine or server differ, or another
-    process writes to it.
+    Raises InputError, without changing the bundle, when study, machine or server differ, or it is in use.
     """
     bundle = Bundle(path)
     # first: a study that still runs is refused here, and must keep its systemd unit

@@ -18,8 +18,7 @@ _COLOURS_MAX = 8
 class Presented:
     """What every way of showing takes.
 
-    series: `Series()` for what shows no chart. overlays: scaling of other bundles, by name, to be drawn
-    behind this one's.
+    series: `Series()` for what shows no chart. overlays: scaling of other bundles, by name, drawn behind it.
     """
 
     judgement: Judgement

@@ -47,8 +47,7 @@ def check_reach(
 ) -> None:
     """Raises InputError for a study whose fleet cannot load its subject.
 
-    name: of the subject; listens: its servers can listen for other hosts; has_address: subject.dsn may name
-    one that runs already.
+    name: of the subject; listens: its servers can listen for other hosts; has_address: dsn may name it.
     """
     fleet, at = study.fleet, ("fleet", "hosts")
     if fleet is None:

@@ -1,7 +1,6 @@
 """ASE monitor tables (monStatementCache, monEngine, monSpinlockActivity ...), isql or CSV. Which table it is,
 its columns say. Spinlocks become rows of `latches`: its integer Contention rounds to 0, so that 100 x Waits /
-Grabs is computed from the counts. They count since the server started: of two captures in one file the
-difference counts.
+Grabs is computed from the counts. They count since the start: of two captures the difference counts.
 """
 
 import re

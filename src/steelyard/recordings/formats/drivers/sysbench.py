@@ -1,7 +1,6 @@
 """sysbench: summary and intermediate results. Versions 0.5 and 1.0; percentiles are sysbench's own.
 
-Counts of a checkpoint (--report-checkpoints) are since the one before, and are added up; `total time` is
-since the start.
+Counts of a checkpoint (--report-checkpoints) are since the one before, and added up; `total time` is not.
 """
 
 import re
