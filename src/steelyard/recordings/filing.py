@@ -94,12 +94,12 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
             for path in _files(run.files, folder, f"runs.{number}")
         ]
     for choice in schedule.choices:
-        chosen = [one for one in found if one.path.match(choice.files) or one.path == folder / choice.files]
-        if not chosen:
-            raise InputError(f'choices: no file matches "{choice.files}"')
-        said = choice.model_dump(exclude_unset=True)
-        told = [replace(one, choices=one.choices.model_copy(update=said)) for one in chosen]
-        found = [one for one in found if one not in chosen] + told
+        said, name = choice.model_dump(exclude_unset=True), choice.files
+        places = [i for i, one in enumerate(found) if one.path.match(name) or one.path == folder / name]
+        if not places:
+            raise InputError(f'choices: no file matches "{name}"')
+        for i in places:
+            found[i] = replace(found[i], choices=found[i].choices.model_copy(update=said))
     return found
 
 

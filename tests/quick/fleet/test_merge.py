@@ -62,7 +62,7 @@ def part(host: str, values: list[int], clock: Offset = SAME, seconds: int = 1) -
     return Part(host, clock, HostResult(EngineResult("load", tables, facts), EMPTY, ()))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.lists(st.lists(st.integers(0, 2047), min_size=1, max_size=80), min_size=1, max_size=6))
 def test_merged_percentiles_are_those_of_all_samples_together(hosts: list[list[int]]) -> None:
     whole = merged([part(f"h{n}", values) for n, values in enumerate(hosts)])
