@@ -15,12 +15,6 @@ from steelyard.run_tables.schema import PERCENTILES, QUANTILES, TABLES, Table
 
 DAMAGED = "damaged"
 _TAKE = "take the file from a copy of the bundle"
-# thousands of small files: another thread, or one that reads ahead, costs more than it saves; freed memory is
-# given back, an eighth of all
-_SETTINGS = (
-    "enable_progress_bar = false;threads = 1;async_threads = 0;allocator_flush_threshold = '1MB';"
-    "allocator_bulk_deallocation_flush_threshold = '1MB'"
-)
 
 # of a repeated block the last attempt counts; when it is complete, a complete one that was disturbed less
 # without the columns of factors, which may have any name and are in `runs`
@@ -56,7 +50,8 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
-    for setting in _SETTINGS.split(";"):
+    # thousands of small files: another thread, or one that reads ahead, costs more than it saves
+    for setting in ("enable_progress_bar = false", "threads = 1", "async_threads = 0"):
         with suppress(duckdb.CatalogException):  # of a later version of DuckDB
             connection.execute(f"set {setting}")
     for table in TABLES:
