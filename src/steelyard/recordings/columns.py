@@ -175,7 +175,8 @@ class Columns:
             # mpstat prints a heading above each reading; vmstat's page may end where it began again
             first = not (any(thing for _, thing in seen) if named else rows)
             of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-            if first and (_is_near(of, boot.get(entity), named) or (paused and since_boot and not named)):
+            near = _is_near(of, boot.get(entity), 0.01 if named else 0.05)
+            if first and (near or (paused and since_boot and not named)):
                 again = number
             seen.add((heading, entity))
             rows += 1
@@ -240,9 +241,8 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
     yield from ((one, 1.0) for one in early)
 
 
-def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None, named: bool) -> bool:
-    """Whether values are those of the first reading: of named things to 1 %, of all together to 5 %."""
-    share = 0.01 if named else 0.05
+def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None, share: float) -> bool:
+    """Whether values are those of the first reading, but for this share."""
     return bool(boot) and all(abs(v - boot.get(n, -9.0)) <= max(1.0, v * share) for n, v in of.items())
 
 

@@ -46,8 +46,7 @@ def alone(arguments: Sequence[str]) -> list[Filed]:
     for text in arguments:
         if Path(text).is_dir():
             raise InputError(f"{text}: a folder", "add --by-folder")
-    paths = [Path(text) for text in arguments]
-    return [_of_folder(path, label, _common(paths)) for path in paths]
+    return _together(map(Path, arguments), label)
 
 
 def by_options(given: Sequence[str]) -> list[Filed]:
@@ -57,23 +56,28 @@ def by_options(given: Sequence[str]) -> list[Filed]:
         name, _, pattern = text.partition("=")
         if not name or not pattern:
             raise InputError(f'--option "{text}": not NAME=FILES', "--option P='process/*.txt'")
-        paths = [*_files([pattern], Path(), f"--option {name}")]
-        found += [_of_folder(path, name, _common(paths)) for path in paths]
+        found += _together(_files([pattern], Path(), f"--option {name}"), name)
     return found
 
 
 def by_folder(arguments: Sequence[str]) -> list[Filed]:
-    """Files and folders: below the common one the first that is no block is the option. Raises InputError."""
+    """Files and folders: the folder below the common one is the option. Raises InputError."""
     files = [path for text in arguments for path in _walked(Path(text))]
     if not files:
         raise InputError("no files to import", "name files or folders")
     common = _common(files)
     names: dict[str, str] = {}
+    below_blocks: set[str] = set()
     found: list[Filed] = []
     for path in files:
         folders = path.absolute().parent.relative_to(common).parts
-        option = next((name for name in folders if not _NUMBERED.fullmatch(name)), common.name)
-        found.append(_of_folder(path, code_of(option, names), common))
+        name = next((name for name in folders if not _NUMBERED.fullmatch(name)), "")
+        if name not in folders[:1]:
+            below_blocks.add(name)
+            name = common.name
+        found.append(_of_folder(path, code_of(name, names), common))
+    if len(below_blocks) > 1 and "" not in below_blocks:
+        raise InputError(f"{', '.join(sorted(below_blocks))} stand below blocks", "OPTION/block-1/FILE")
     return found
 
 
@@ -81,8 +85,7 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
     """Files of a schedule, with what it says of them. Raises InputError."""
     found: list[Filed] = []
     for code, option in schedule.options.items():
-        paths = [*_files(option.files, folder, f"options.{code}")]
-        found += [_of_folder(path, code, _common(paths)) for path in paths]
+        found += _together(_files(option.files, folder, f"options.{code}"), code)
     for number, run in enumerate(schedule.runs):
         try:
             began = datetime.fromisoformat(run.began) if run.began else None
@@ -99,7 +102,9 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
         if not places:
             raise InputError(f'choices: no file matches "{name}"')
         for i in places:
-            found[i] = replace(found[i], choices=found[i].choices.model_copy(update=said))
+            # of two that say the same key the first counts
+            before = found[i].choices.model_dump(exclude_unset=True)
+            found[i] = replace(found[i], choices=FileChoice(**(said | before)))
     return found
 
 
@@ -120,6 +125,13 @@ def _common(files: Iterable[Path]) -> Path:
     while _NUMBERED.fullmatch(common.name):
         common = common.parent
     return common
+
+
+def _together(paths: Iterable[Path], option: str) -> list[Filed]:
+    """Files of one option."""
+    paths = [*paths]
+    common = _common(paths)
+    return [_of_folder(path, option, common) for path in paths]
 
 
 def _of_folder(path: Path, option: str, common: Path) -> Filed:

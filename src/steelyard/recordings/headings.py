@@ -88,8 +88,8 @@ def row_of(
         return None
     entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
     if heading.free:
-        words = len(cells[last].split())
-        entity = titles.setdefault(entity.rsplit(maxsplit=words - 1)[0] if words > 1 else entity, entity)
+        further = len(cells[last].split()) - 1
+        entity = titles.setdefault(entity.rsplit(maxsplit=further)[0], entity)
     things: dict[str, dict[str, float]] = {}
     try:
         values = {i: number(cells[i], comma) for i, _ in heading.numbers}

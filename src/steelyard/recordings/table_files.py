@@ -30,7 +30,7 @@ _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 # not thousands of them, nor a rate per minute or hour by its name, as tpmC
 _UNIT = re.compile(
     r"(?!(?i:.*(?:thousand|million|\bper (?!s)|pm\b)|tpm|nopm|qph|[kmg](?:[a-z]ps|iops)))[^/]*"
-    r"|(?!(?i:thousand|million)|[kKMG](?:B?/|op|req|tx|tr|qu))[^/]*/(?:s|min|h)"
+    r"|(?!(?i:thousand|million)|[kKMG](?:/|op|req|tx|tr|qu))[^/]*/(?:s|min|h)"
 )
 
 _COMMA = re.compile(r"^(-?\d+),(?=\d+$)")
@@ -130,12 +130,9 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
         rows = found.select(*map(duckdb.ColumnExpression, wanted)).fetchall()
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
-    if not comma:
-        return [dict(zip(wanted, row, strict=True)) for row in rows]
-    return [
-        {name: cell and _COMMA.sub(r"\1.", str(cell)) for name, cell in zip(wanted, row, strict=True)}
-        for row in rows
-    ]
+    if comma:
+        rows = [tuple(_COMMA.sub(r"\1.", c) if isinstance(c, str) else c for c in row) for row in rows]
+    return [dict(zip(wanted, row, strict=True)) for row in rows]
 
 
 def _cause(place: Path) -> str:

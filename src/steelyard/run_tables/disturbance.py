@@ -23,8 +23,7 @@ pressure (PSI) stands in: the time in which any process waited, on each CPU.
 A run is disturbed from a share of 10 %, if that is 2 % of a CPU or more: a load engine that hardly works
 may wait for as long as it works. Blocks in random order deal with less, and what remains of it widens the
 intervals. /proc/stat counts ticks of 10 ms, which find a CPU busy or not: outside is nothing until it
-exceeds three standard errors of such a count (15 % of a CPU in 1 s, 5 % in 10 s). Phases below a second
-are not judged.
+exceeds three standard errors of such a count (15 % of a CPU in 1 s, 5 % in 10 s). Below 1 s none is judged.
 """
 
 import math

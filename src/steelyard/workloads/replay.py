@@ -1,8 +1,7 @@
 """Captured traffic: the file of a capture, and the workload of which each class is a statement.
 
 The load engine reads the file (crates/load/src/statements/capture.rs): a header of one line in JSON; then
-the sessions in the order of their begin, each its events in order, a line each: [begin in us, number of the
-class, [values]].
+the sessions in the order of their begin, each its events in order, a line each: [begin us, class, [values]].
 """
 
 import json

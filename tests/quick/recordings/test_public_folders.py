@@ -52,12 +52,31 @@ def test_names_that_give_one_code_are_refused(tmp_path: Path) -> None:
         placed(written(tmp_path, {"r.csv": rows, "s.toml": table}) / "s.toml", folders=False)
 
 
-def test_an_option_below_a_block_is_an_option(tmp_path: Path) -> None:
+def test_options_below_blocks_are_refused_and_folders_of_one_run_are_not(tmp_path: Path) -> None:
     texts = {
         f"run-{n}/{name}/a.txt": pgbench(6000 + 100 * n + len(name)) for n in (1, 2) for name in ("my", "pgs")
     }
-    runs = placed(written(tmp_path, texts))
-    assert [(run.option, run.block) for run in runs] == [("my", 1), ("my", 2), ("pgs", 1), ("pgs", 2)]
+    with pytest.raises(InputError, match="my, pgs stand below blocks"):
+        placed(written(tmp_path / "x", texts))
+    vmstat = "procs ---memory--- cpu\n r b swpd free buff cache si so bi bo in cs us sy id wa st\n"
+    row = " 1 0 0 800 10 400 0 0 1 0 100 1000 10 0 90 0 0\n"
+    texts = {f"block-{n}/pgbench.txt": pgbench(6000 + n) for n in (1, 2)}
+    texts |= {f"block-{n}/monitor/v.txt": vmstat + row * 3 for n in (1, 2)}
+    runs = placed(written(tmp_path / "res", texts))
+    assert [(run.option, run.block, len(run.reports)) for run in runs] == [("res", 1, 2), ("res", 2, 2)]
+
+
+def test_one_script_in_two_folders_is_one_workload(tmp_path: Path) -> None:
+    texts = {f"{n}.txt": pgbench(6000 + n, kind=f"/tmp/{n}/own.sql") for n in (1, 2)}
+    assert len(placed(written(tmp_path, texts))) == 2
+
+
+def test_the_first_of_two_choices_counts(tmp_path: Path) -> None:
+    choices = (
+        '[[choices]]\nfiles = "a.*"\nformat = "drivers/pgbench"\n[[choices]]\nfiles = "*.*"\nformat = "x"\n'
+    )
+    texts = {"a.txt": pgbench(), "s.toml": f'[options.A]\nfiles = ["a.txt"]\n{choices}'}
+    assert len(placed(written(tmp_path, texts) / "s.toml", folders=False)) == 1
 
 
 def test_folders_above_an_option_say_nothing(tmp_path: Path) -> None:
@@ -78,7 +97,7 @@ def test_what_a_file_states_comes_before_its_folder_and_a_log_after_it(tmp_path:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (pgbench(7000, kind="<builtin: TPC-B (sort of)>"), "has two workloads"),
+        (pgbench(7000, kind="<builtin: TPC-B (sort of)>"), "another workload than"),
         (pgbench(), "the same run as in"),
     ],
 )

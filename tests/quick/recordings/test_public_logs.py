@@ -704,9 +704,20 @@ def test_threads_of_jmeter_that_run_at_once_are_its_clients(tmp_path: Path) -> N
     assert work(report)[3] == 6
 
 
-def test_two_engines_of_jmeter_with_equal_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="two samples at once"):
-        of_text(tmp_path, _JTL + jtl(0, 500, "/a") + jtl(200, 700, "/a"), "log.jtl")
+@pytest.mark.parametrize("heading", ["", "responseMessage"])
+def test_samples_of_engines_with_equal_names_all_count_and_are_said(tmp_path: Path, heading: str) -> None:
+    """Three pods whose threads have the same names, joined; a row lies within that of another pod."""
+    head = _JTL.replace(heading, "message") if heading else _JTL
+    rows = jtl(0, 500, "/a") + jtl(200, 700, "/a") + jtl(210, 100, "/b")
+    (report,) = whole(tmp_path, head + rows, "log.jtl")
+    assert work(report)[0] == 3 and "threads-joined" in codes(report)
+
+
+def test_threads_without_a_name_are_not_one(tmp_path: Path) -> None:
+    (report,) = whole(
+        tmp_path, _JTL + jtl(0, 500, "/a", thread="") + jtl(200, 700, "/a", thread=""), "log.jtl"
+    )
+    assert work(report)[0] == 2 and "threads-joined" not in codes(report)
 
 
 def test_times_that_a_spreadsheet_rounded_are_refused(tmp_path: Path) -> None:
@@ -748,7 +759,7 @@ def test_a_rate_of_thousands_or_minutes_is_refused(tmp_path: Path, unit: str) ->
         of_table(tmp_path, "option,v\nA,1000\n", unit)
 
 
-@pytest.mark.parametrize("unit", ["Messages/s", "keys/s", "bops", "transactions per second"])
+@pytest.mark.parametrize("unit", ["Messages/s", "keys/s", "MB/s", "bops", "transactions per second"])
 def test_a_rate_per_second_is_one_under_each_name(tmp_path: Path, unit: str) -> None:
     assert of_table(tmp_path, "option,v\nA,1000\n", unit) == {"A": 1000}
 

@@ -69,8 +69,7 @@ def lines(
 ) -> Spec:
     """A line per colour and detail, a band where its numbers are Cells, and a point at each value.
 
-    look: encodings of both; size: of the points, 0: seen under the pointer alone; joined: by lines; behind:
-    further layers.
+    look: encodings of both; size: of the points, 0: seen under the pointer alone; joined: by lines.
     """
     rows, shown = told(table, *tip)
     own, rows = ({"color": colour(palette)}, paint(rows, palette)) if palette else ({}, rows)

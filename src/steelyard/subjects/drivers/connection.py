@@ -149,8 +149,7 @@ def prepared(
 ) -> _Plan:
     """Executes SQL once, and returns version, driver, properties and facts (name to value).
 
-    shown_url: the URL without secrets. Raises InputError where the driver cannot connect, SubjectFailed where
-    SQL or Java fail.
+    shown_url: the URL without secrets. Raises InputError where the driver cannot connect, SubjectFailed else.
     """
     plan = {"jdbc": {**connection, "statements": list(statements), "facts": dict(facts)}}
     event = _event("prepare", plan, limit_s)

@@ -46,8 +46,7 @@ def make_data(
     """Creates the data directory `data` of a server: from its template, or by the program.
 
     options: arguments of the program; places: those that name folders of this study. It writes into data and
-    `folders` alone. A template that is missing, not whole or open to other users is made anew. Raises
-    SubjectFailed.
+    `folders` alone. A template that is missing, damaged or open to others is made anew. Raises SubjectFailed.
     """
     # without a cache, or with one that others write to, nothing is kept
     with suppress(OSError, RuntimeError, ValueError):

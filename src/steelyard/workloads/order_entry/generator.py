@@ -1,7 +1,6 @@
 """The data as loaded (clause 4.3.3), in CSV files of the same bytes for every server.
 
-Every table, warehouse and district has random numbers of its own, so the rows of one do not depend on how
-many there are.
+Every table, warehouse and district has random numbers of its own, so the rows of one do not depend on others.
 """
 
 from collections.abc import Iterator

@@ -18,8 +18,10 @@ _KNOWING = """
 _KNOWN = {*_KNOWING.split()}
 # what is read as a level; all other numbers count since the server started
 _LEVEL = re.compile(
-    r"(?!iosize).*(?:kb|mb|size|percent|pct|rate|ratio|active|free|pages|statements|connections|touched|partitions"
-    r"|buffers|overhead|level|priority|status|used|contention|_limit)|(?:max|min(?!or)|avg|longest|current)\w*"
+    r"(?!iosize).*(?:kb|mb|size|percent|percentage|pct|persec|rate|ratio|active|free|pages|pools|statements|number"
+    r"|connections|connected|touched|partitions|buffers|overhead|level|priority|status|used|usage|contention|hwm"
+    r"|timeout|threshold|tasks|held|waiting|running|full|progress|affinitied|_limit)"
+    r"|(?:max|min(?!or)|avg|longest|current|hkgcpending)\w*"
 )
 # columns that say of which thing a row is
 _NAMING = """

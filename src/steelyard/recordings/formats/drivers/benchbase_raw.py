@@ -30,6 +30,5 @@ def read(source: Source) -> list[Report]:
     found = reduced(source, _COLUMNS, _EVENTS)
     ((phases,),) = asked(source, _COLUMNS, "select count(distinct phase) from raw", ",")
     if phases > 1:
-        text = f"{phases} phases of BenchBase's configuration are one run"
-        found[0].notice("phases-joined", text)
+        found[0].notice("phases-joined", f"{phases} phases of BenchBase's configuration are one run")
     return found

@@ -22,8 +22,8 @@ _KINDS = """
     select coalesce(bool_or(name <> request), false),
         coalesce(sum(samples), 0) <= 2 * count(*) filter (samples is null), coalesce(bool_or(twice), false)
     from (
-        -- a thread takes one sample at a time: two that overlap by 10 ms are of two engines
-        select *, lead(first_ms) over w + 10 < last_ms and lead(last_ms) over w > last_ms as twice
+        select *, thread <> '' and lead(first_ms) over w + 10 < last_ms and lead(last_ms) over w > last_ms
+            as twice
         from timed window w as (partition by thread, name order by first_ms, last_ms desc)
     )
 """
@@ -59,7 +59,7 @@ sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")
 def read(source: Source) -> list[Report]:
     """One report; timeStamp is the start of a sample unless sampleresult.timestamp.start says otherwise."""
     head = source.head()
-    if re.search(r"\d[.,]\d+E\+\d", head):
+    if re.search(r"^\d[.,]\d+E\+\d", head, re.MULTILINE):
         raise InputError(f"{source.path}: its times are rounded, as by a spreadsheet", "take JMeter's file")
     names = head.partition("\n")[0].strip().split(",")
     columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
@@ -81,12 +81,13 @@ def read(source: Source) -> list[Report]:
         good=of("success", "lower(success) = 'true'", "true"),
     )
     ((suffixes, parts_are_listed, twice),) = asked(source, columns, rows + _KINDS, ",")
-    if twice and "threadName" in names:
-        text = f"{source.path}: a thread has two samples at once, as of two engines with equal names"
-        raise InputError(text, "put the engine's name before that of its threads")
-    by_place = "responseMessage" not in names
+    # threads of several engines may have one name: then place and time tell no parts
+    by_place = "responseMessage" not in names and not twice
     sums = "samples is not null" if parts_are_listed else "false"
     nested = f"(select *, {sums} as within from timed)"
     if "threadName" in names and (suffixes or by_place):
         nested = _NESTED.format(sums=sums, by_place=by_place)
-    return reduced(source, columns, rows + _EVENTS.format(rows=nested), users="users")
+    found = reduced(source, columns, rows + _EVENTS.format(rows=nested), users="users")
+    if twice:
+        found[0].notice("threads-joined", "a thread has two samples at once: there may be more clients")
+    return found
