@@ -174,19 +174,20 @@ class Columns:
                 continue
             # mpstat prints a heading above each reading; vmstat's page may end where it began again
             first = not (any(thing for _, thing in seen) if named else rows)
-            of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-            near = _is_near(of, boot.get(entity), 0.01 if named else 0.05)
-            if first and (near or (paused and since_boot and not named)):
-                again = number
+            if since_boot and (first or not number):
+                of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
+                near = _is_near(of, boot.get(entity), 0.01 if named else 0.05)
+                if first and (near or (paused and not named)):
+                    again = number
+                # iostat begins with a banner
+                if self.page and not number:
+                    boot[entity] = of
             seen.add((heading, entity))
             rows += 1
             if again == number:
                 text = f"{self.tool} seems to have begun again: a first reading, since the boot, is left out"
                 report.notice("since-boot", text)
                 continue
-            # iostat begins with a banner
-            if since_boot and self.page and not number:
-                boot[entity] = of
             yield _Row(heading, number, first_s, before_s, at_s, zone, things, foots)
         if self.idle:
             yield from _silent(seen, spans, number, first_s, stamp[1])

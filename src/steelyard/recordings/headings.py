@@ -72,8 +72,8 @@ def row_of(
 
     titles: of processes, by number and first word: one that changes its title is the same.
     """
-    last = heading.width - 1
-    if heading.free and len(cells) > heading.width:
+    last, further = heading.width - 1, len(cells) - heading.width
+    if heading.free and further > 0:
         if cells[last].isdigit():
             # a number too many before the command
             return None
@@ -87,8 +87,7 @@ def row_of(
     ):
         return None
     entity = " ".join([prefix + cells[i] for i, prefix in heading.named]) or heading.of
-    if heading.free:
-        further = len(cells[last].split()) - 1
+    if further > 0:
         entity = titles.setdefault(entity.rsplit(maxsplit=further)[0], entity)
     things: dict[str, dict[str, float]] = {}
     try:

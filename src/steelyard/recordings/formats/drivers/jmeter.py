@@ -17,14 +17,14 @@ _ROWS = """
         from raw
     )
 """
-# whether labels end as those of redirects do, and whether the parts of transactions have rows of their own
+# whether labels end as of redirects, parts of transactions have rows, a thread's samples exceed its time
 _KINDS = """
-    select coalesce(bool_or(name <> request), false),
-        coalesce(sum(samples), 0) <= 2 * count(*) filter (samples is null), coalesce(bool_or(twice), false)
+    select coalesce(bool_or(name <> request), false), coalesce(sum(samples), 0) <= 2 * sum(n),
+        coalesce(bool_or(thread <> '' and busy_ms > span_ms), false)
     from (
-        select *, thread <> '' and lead(first_ms) over w + 10 < last_ms and lead(last_ms) over w > last_ms
-            as twice
-        from timed window w as (partition by thread, name order by first_ms, last_ms desc)
+        select thread, name, request, sum(samples) as samples, count(*) filter (samples is null) as n,
+            sum(elapsed - 1) as busy_ms, max(last_ms) - min(first_ms) as span_ms
+        from timed group by thread, name, request
     )
 """
 _EVENTS = """
