@@ -176,7 +176,7 @@ class Columns:
             first = not (any(thing for _, thing in seen) if named else rows)
             if since_boot and (first or not number):
                 of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-                near = _is_near(of, boot.get(entity), 0.01 if named else 0.05)
+                near = _is_near(of, boot.get(entity), 0.01)
                 if first and (near or (paused and not named)):
                     again = number
                 # iostat begins with a banner
