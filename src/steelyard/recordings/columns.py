@@ -152,7 +152,10 @@ class Columns:
             entity, things, foots = read or ("", {}, True)
             named = bool(heading and heading.named)
             began_again = begins and since_boot and not named and 0 < rows < self.page
-            if stamped or began_again or (heading, entity) in seen:
+            before_s, last_s = spans.get(heading, (None, None))
+            # other things at another time
+            later = own[0] not in (None, last_s) and any(thing for one, thing in seen if one is heading)
+            if stamped or began_again or later or (heading, entity) in seen:
                 if self.idle:
                     yield from _silent(seen, spans, number, first_s, stamp[1])
                 number += any(thing for _, thing in seen) or bool(self.idle and seen)
@@ -162,7 +165,6 @@ class Columns:
                 seen.add((heading, ""))
                 rows, again = 0, number if began_again else again
                 first_s = own[0] if first_s is None else first_s
-            before_s, last_s = spans.get(heading, (None, None))
             paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
@@ -176,8 +178,7 @@ class Columns:
             first = not (any(thing for _, thing in seen) if named else rows)
             if since_boot and (first or not number):
                 of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-                near = _is_near(of, boot.get(entity), 0.01)
-                if first and (near or (paused and not named)):
+                if first and (_is_near(of, boot.get(entity)) or (paused and not named)):
                     again = number
                 # iostat begins with a banner
                 if self.page and not number:
@@ -242,9 +243,9 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
     yield from ((one, 1.0) for one in early)
 
 
-def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None, share: float) -> bool:
-    """Whether values are those of the first reading, but for this share."""
-    return bool(boot) and all(abs(v - boot.get(n, -9.0)) <= max(1.0, v * share) for n, v in of.items())
+def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None) -> bool:
+    """Whether each value equals that of the first reading: a mean since the boot moves by less than 1 %."""
+    return bool(boot) and all(abs(v - boot.get(n, -9.0)) <= max(1.0, v / 100) for n, v in of.items())
 
 
 def _silent(

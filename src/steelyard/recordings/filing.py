@@ -46,18 +46,18 @@ def alone(arguments: Sequence[str]) -> list[Filed]:
     for text in arguments:
         if Path(text).is_dir():
             raise InputError(f"{text}: a folder", "add --by-folder")
-    return _together(map(Path, arguments), label)
+    return _together([(Path(text), label) for text in arguments])
 
 
 def by_options(given: Sequence[str]) -> list[Filed]:
     """Files of `NAME=PATTERN`. Raises InputError."""
-    found: list[Filed] = []
+    found: list[tuple[Path, str]] = []
     for text in given:
         name, _, pattern = text.partition("=")
         if not name or not pattern:
             raise InputError(f'--option "{text}": not NAME=FILES', "--option P='process/*.txt'")
-        found += _together(_files([pattern], Path(), f"--option {name}"), name)
-    return found
+        found += [(path, name) for path in _files([pattern], Path(), f"--option {name}")]
+    return _together(found)
 
 
 def by_folder(arguments: Sequence[str]) -> list[Filed]:
@@ -77,15 +77,18 @@ def by_folder(arguments: Sequence[str]) -> list[Filed]:
             name = common.name
         found.append(_of_folder(path, code_of(name, names), common))
     if len(below_blocks) > 1 and "" not in below_blocks:
-        raise InputError(f"{', '.join(sorted(below_blocks))} stand below blocks", "OPTION/block-1/FILE")
+        raise InputError(
+            f"{', '.join(sorted(below_blocks))} stand below blocks", "name the folders OPTION/block-1/FILE"
+        )
     return found
 
 
 def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
     """Files of a schedule, with what it says of them. Raises InputError."""
-    found: list[Filed] = []
-    for code, option in schedule.options.items():
-        found += _together(_files(option.files, folder, f"options.{code}"), code)
+    options = schedule.options.items()
+    found = _together(
+        [(p, code) for code, one in options for p in _files(one.files, folder, f"options.{code}")]
+    )
     for number, run in enumerate(schedule.runs):
         try:
             began = datetime.fromisoformat(run.began) if run.began else None
@@ -109,12 +112,13 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
 
 
 def code_of(text: str, names: dict[str, str] | None = None) -> str:
-    """A name as the code of an option. names: of the codes that there are. Raises InputError for another."""
-    # a code is limited part by part
+    """A name as the code of an option. names: by code; raises InputError where another name has the code."""
     code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-_") or "recording"
-    if names is not None:
-        code = "_".join(part[:24] for part in code.split("_"))
-    if names is not None and names.setdefault(code, text) != text:
+    if names is None:
+        return code
+    # a code is limited part by part
+    code = "_".join(part[:24] for part in code.split("_"))
+    if names.setdefault(code, text) != text:
         raise InputError(f'"{names[code]}" and "{text}" are one option, {code}', "rename one of them")
     return code
 
@@ -127,11 +131,10 @@ def _common(files: Iterable[Path]) -> Path:
     return common
 
 
-def _together(paths: Iterable[Path], option: str) -> list[Filed]:
-    """Files of one option."""
-    paths = [*paths]
-    common = _common(paths)
-    return [_of_folder(path, option, common) for path in paths]
+def _together(files: Sequence[tuple[Path, str]]) -> list[Filed]:
+    """Files with their options: folders above all of them say nothing."""
+    common = _common(path for path, _ in files) if files else Path()
+    return [_of_folder(path, option, common) for path, option in files]
 
 
 def _of_folder(path: Path, option: str, common: Path) -> Filed:

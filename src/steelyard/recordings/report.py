@@ -13,7 +13,7 @@ from steelyard.recordings.samples import Samples
 _ROWS_MAX = 1_000_000
 _RATE_S, _RATE_S_MAX, _RATE_COUNT = 100.0, 1e8, 1e4
 _IDLE = ("swapper", "default_idle", "poll_idle", "cpu_idle")
-# a mean is rounded, and its clients begin and end at their own times
+# clients begin and end at their own times; the mean has two decimals at least
 _CLOSED_LOOP_SLACK = 0.02
 # columns that name a row of a table of the bundle: rows of one name are of the same thing
 KEYS = {
@@ -149,9 +149,8 @@ class Report:
         mean_ms, clients, seconds = self.value("latency_mean"), self.clients, self.seconds
         if mean_ms and clients and seconds and self.work:
             done, most_ms = self.work.transactions, clients * seconds * 1e3
-            half_ms = 0.5 * 10.0 ** -len(f"{mean_ms:.12g}".partition(".")[2])
             said = f"{done:,} of {mean_ms:g} ms by {clients} clients in {seconds:g} s"
-            self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK + half_ms / mean_ms)
+            self.foot(said, max(done * mean_ms, most_ms), most_ms, _CLOSED_LOOP_SLACK + 0.005 / mean_ms)
 
     def notice(self, code: str, text: str) -> None:
         """Adds what a reader must know, once."""

@@ -192,16 +192,12 @@ def _threads_joined(reports: Sequence[Report]) -> Reports:
 
 
 def _check_servers(reports: Sequence[Report]) -> None:
-    """Raises InputError for two servers, and for reports that cover the same time twice."""
-    servers = sorted({report.server for report in reports if report.server})
-    if len(servers) > 1:
-        raise InputError(
-            f"two servers in one folder: {', '.join(servers)}", "make each of them an option of its own"
-        )
-    hosts = {report.facts["host"] for report in reports if "host" in report.facts}
-    if len(hosts) > 1:
-        named = ", ".join(sorted(hosts))
-        raise InputError(f"two hosts together: {named}", "make each of them an option of its own")
+    """Raises InputError for two servers or hosts, and for reports that cover the same time twice."""
+    hosts = {report.facts.get("host", "") for report in reports}
+    for kind, names in (("servers", {report.server for report in reports}), ("hosts", hosts)):
+        if len(named := sorted(names - {""})) > 1:
+            text = f"two {kind} together: {', '.join(named)}"
+            raise InputError(text, "make each of them an option of its own")
     timed = sorted(
         (r for r in reports if (r.server or r.work) and r.began and r.seconds is not None),
         key=lambda r: (r.format, str(r.began)),

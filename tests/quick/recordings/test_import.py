@@ -431,7 +431,7 @@ def test_clients_of_a_log_are_judged_for_fairness(tmp_path: Path) -> None:
         (
             {"a.txt": layouts.SYSMON_THREADED + layouts.SYSMON_PROCESS},
             ["a.txt"],
-            "two servers in one folder: LAB_DS, OLD_DS",
+            "two servers together: LAB_DS, OLD_DS",
         ),
         (
             {"a.txt": layouts.SYSMON_THREADED + layouts.SYSMON_THREADED.replace("10:00:00", "10:00:30")},
@@ -599,7 +599,7 @@ def test_reports_of_oracle_that_overlap_or_are_of_two_servers_are_refused(tmp_pa
     files(tmp_path / "overlap" / "A", {"one.txt": layouts.AWR, "two.txt": later})
     assert "overlaps with" in refusal(str(tmp_path / "overlap"), "--by-folder")
     files(tmp_path / "two" / "A", {"one.txt": layouts.AWR, "two.txt": later.replace("LAB/lab", "LAB/other")})
-    assert "two servers in one folder: LAB/lab, LAB/other" in refusal(str(tmp_path / "two"), "--by-folder")
+    assert "two servers together: LAB/lab, LAB/other" in refusal(str(tmp_path / "two"), "--by-folder")
 
 
 def test_reports_of_which_one_alone_names_its_zone_are_refused(tmp_path: Path) -> None:

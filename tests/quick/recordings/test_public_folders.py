@@ -244,3 +244,25 @@ def test_a_comment_of_sar_is_no_heading(tmp_path: Path) -> None:
     text = "10:00:00 runq-sz plist-sz\n10:00:10 1 500\n10:00:15 COM start of the load\n10:00:20 3 500\n"
     (report,), source = of_text(tmp_path, _DB1 + text)
     assert series(report)["host", "runq_sz"] == [(10, 1), (20, 3)] and source.skipped.count == 1
+
+
+def test_options_that_each_name_a_block_keep_it(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"block-2/p/a.txt": pgbench(), "block-3/t/b.txt": pgbench(7000)})
+    options = [f"P={folder}/block-2/p/*", f"T={folder}/block-3/t/*"]
+    runs = import_files([], options, False, lambda path, share: None).runs
+    assert [(run.option, run.block) for run in runs] == [("P", 2), ("T", 3)]
+
+
+def test_disks_of_sar_that_take_turns_are_idle_meanwhile(tmp_path: Path) -> None:
+    rows = "".join(f"10:0{m}:00 {('sda', 'sdb')[m % 2]} 30.00 10.00\n" for m in range(1, 5))
+    (report,), _ = of_text(tmp_path, f"{_DB1}10:00:00 DEV tps %util\n{rows}")
+    assert (report.samples.means()["dev sda", "tps"], report.samples.means()["dev sdb", "tps"]) == (15, 15)
+
+
+def test_a_steady_load_of_vmstat_is_no_restart(tmp_path: Path) -> None:
+    head = "procs ---memory--- cpu\n r b swpd free buff cache si so bi bo in cs us sy id wa st\n"
+    row = " 1 0 0 800 10 400 0 0 1 2 {} {} 30 10 60 0 0\n"
+    rows = [row.format(5000, 9000), *(row.format(5000 + n % 7 * 60 + 60, 9000) for n in range(1, 84))]
+    text = "".join(head + "".join(rows[n : n + 21]) for n in range(0, 84, 21))
+    (report,), _ = of_text(tmp_path, text)
+    assert len(report.samples.values_of("us_percent")) == 83

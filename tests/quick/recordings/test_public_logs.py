@@ -860,3 +860,15 @@ def test_perf_lock_says_what_it_lost_and_names_owners(tmp_path: Path) -> None:
     )
     (report,) = whole(tmp_path, text)
     assert report.rows["locks"][0]["lock"] == "Unknown -1" and "source-warns" in codes(report)
+
+
+def test_rates_of_a_monitor_table_are_rates_also_where_they_are_zero(tmp_path: Path) -> None:
+    heading, row = "EngineNumber,SystemTime,UserTime\n", "0,{},{}\n"
+    text = heading + row.format("12.5", "30.5") + heading + row.format("0.0", "0.0")
+    (report,) = whole(tmp_path, text, "t.csv")
+    assert report.samples.means()["enginenumber 0", "systemtime"] == 6.25
+
+
+def test_a_reuse_that_was_caused_is_counted(tmp_path: Path) -> None:
+    (report,) = whole(tmp_path, "InstanceID,ModuleID,NumReuseCaused,HWM\n0,1,12,200\n", "t.csv")
+    assert set(report.samples.means()) == {("moduleid 1", "hwm")}

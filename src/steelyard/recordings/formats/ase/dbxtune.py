@@ -70,7 +70,7 @@ def _row(now: Now, row: Row) -> None:
     if f"{at_s} {entity}" in now.seen:
         raise ValueError(entity)
     now.seen.add(f"{at_s} {entity}")
-    add_numbers(report, at_s, entity, values)
+    add_numbers(report, at_s, entity, {column: raw[column] for column in values})
 
 
 _TABLE = Lines((), table=_row, run="sessionstarttime")

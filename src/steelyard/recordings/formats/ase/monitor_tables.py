@@ -4,12 +4,11 @@ Grabs is computed from the counts. They count since the start: of two captures t
 """
 
 import re
-from collections.abc import Mapping
 
 from steelyard.recordings.cells import whole
 from steelyard.recordings.lines import Found, Lines, NotMine, Now, known, rule
 from steelyard.recordings.report import Report
-from steelyard.recordings.tables import Cell, Cells, Row, cell, names_of_csv, ruled_rows
+from steelyard.recordings.tables import Cells, Row, cell, names_of_csv, ruled_rows
 
 # known columns: by one of them a result is recognised
 _KNOWING = """
@@ -18,7 +17,7 @@ _KNOWING = """
 _KNOWN = {*_KNOWING.split()}
 # what is read as a level; all other numbers count since the server started
 _LEVEL = re.compile(
-    r"(?!iosize).*(?:kb|mb|size|percent|percentage|pct|persec|rate|ratio|active|free|pages|pools|statements|number"
+    r"(?!iosize|numreuse).*(?:kb|mb|size|percent|percentage|pct|persec|rate|ratio|active|free|pages|pools|statements|number"
     r"|connections|connected|touched|partitions|buffers|overhead|level|priority|status|used|usage|contention|hwm"
     r"|timeout|threshold|tasks|held|waiting|running|full|progress|affinitied|_limit)"
     r"|(?:max|min(?!or)|avg|longest|current|hkgcpending)\w*"
@@ -71,7 +70,7 @@ def _reading(now: Now, row: Row) -> None:
     entity = " ".join(f"{name} {row.cells[name]}" for name in keys_of(row.cells))
     if f"{row.table} {entity}" in now.seen:
         raise ValueError(entity)
-    values = {c: cell(text) for c, text in row.cells.items() if c not in NAMES and not c.endswith("id")}
+    values = {c: text for c, text in row.cells.items() if c not in NAMES and not c.endswith("id")}
     add_numbers(now.report, now.numbers[entity], entity, values)
     now.numbers[entity] += 1
     now.seen.add(f"{row.table} {entity}")
@@ -91,17 +90,17 @@ def keys_of(cells: Cells) -> list[str]:
     return [name for name in given if name in keys and told.get(name, True)] or given
 
 
-def add_numbers(report: Report, at_s: float, entity: str, cells: Mapping[str, Cell]) -> None:
+def add_numbers(report: Report, at_s: float, entity: str, cells: Cells) -> None:
     """Adds readings of the cells with numbers, and limits of those that have one. Raises ValueError."""
-    numbers = {column: cell for column, cell in cells.items() if isinstance(cell, float)}
+    numbers = {c: found for c, text in cells.items() if isinstance(found := cell(text), float)}
     for used, parts in _LIMITS.items():
         if numbers.keys() >= {used, *parts}:
             numbers[f"{used}_limit"] = sum((numbers[part] for part in parts), 0.0)
     if not numbers:
         raise ValueError(entity)
-    counts = {column: value for column, value in numbers.items() if not _LEVEL.fullmatch(column)}
-    # most of them with decimals: they are computed, as shares of an interval
-    end = "" if 2 * sum(value % 1 > 0 for value in counts.values()) > len(counts) else "_total"
+    counts = [column for column in numbers if not _LEVEL.fullmatch(column)]
+    # most of them with decimals, also of 0.0: they are computed, as shares of an interval
+    end = "" if 2 * sum("." in cells[column] for column in counts) > len(counts) else "_total"
     report.samples.add_row(at_s, entity, {c + end * (c in counts): v for c, v in numbers.items()})
 
 

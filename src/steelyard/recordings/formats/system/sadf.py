@@ -109,7 +109,7 @@ def _busy(report: Report) -> None:
     for (entity, metric), of_s in weights.items():
         # with -z a record lists no idle disk or interface
         idle_s = max(weights.values()) - of_s
-        if idle_s and re.match("(disk-device|iface) ", entity) and re.search("tps|kB|pck|util", metric):
+        if idle_s and re.match("(disk-device|iface) .*(tps|kB|pck|util)", f"{entity} {metric}"):
             report.sample(report.seconds or 0.0, entity, metric, 0.0, idle_s)
     means = report.samples.means()
     idle, *others = (means.get(("cpu all", f"cpu_load_{name}")) for name in ("idle", "iowait", "steal"))
