@@ -46,27 +46,25 @@ _SECONDS = """
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
-# A counter's value at the edges of a phase lies on the line between the readings around it. All counters of a
-# monitor stand in the same readings, unless some appear or vanish. Monitors list only what exists: a counter
-# that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
+# A counter's value at the edges of a phase lies on the line between the readings around it: its growth is a
+# weighted sum of four readings, with the same weights for all counters of a monitor, unless some appear or
+# vanish. Monitors list only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns)
+# lack was 0 in them.
 _RATES = """
     with around as (
-        select run, point, monitor, start_ns, end_ns,
+        select run, point, monitor,
             max(t_ns) filter (t_ns <= start_ns) as b0, min(t_ns) filter (t_ns > start_ns) as b1,
-            max(t_ns) filter (t_ns <= end_ns) as e0, min(t_ns) filter (t_ns > end_ns) as e1
+            max(t_ns) filter (t_ns <= end_ns) as e0, min(t_ns) filter (t_ns > end_ns) as e1,
+            if(b0 is null, b1, start_ns) as first_ns, if(e1 is null, e0, end_ns) as last_ns,
+            coalesce((first_ns - b0) / (b1 - b0), (b0 is null)::INTEGER) as first_part,
+            coalesce((last_ns - e0) / (e1 - e0), 0) as last_part
         from measures join measured.readings using (run)
         group by run, point, monitor, start_ns, end_ns having count(distinct series) = 1
-    ), near as (
-        select * from samples
-        semi join (select distinct run, unnest([b0, b1, e0, e1]) as t_ns from around) using (run, t_ns)
-        where suffix(metric, '_total')
-    ), lasting as (
-        select run, point, monitor, entity, metric,
-            max(value) filter (t_ns = b0) as v0, max(value) filter (t_ns = b1) as v1,
-            max(value) filter (t_ns = e0) as w0, max(value) filter (t_ns = e1) as w1
-        from near join around using (run, monitor) group by run, point, monitor, entity, metric
+    ), weights as (
+        select run, point, monitor, first_ns, last_ns, unnest([b0, b1, e0, e1]) as t_ns,
+            unnest([first_part - 1, -first_part, 1 - last_part, last_part]) as weight
+        from around where last_ns > first_ns
     ), edges as (
-        from lasting join around using (run, point, monitor) union all by name
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
             max(t_ns) filter (t_ns <= start_ns) as b0, arg_max(value, t_ns) filter (t_ns <= start_ns) as v0,
             min(t_ns) filter (t_ns > start_ns) as b1, arg_min(value, t_ns) filter (t_ns > start_ns) as v1,
@@ -97,7 +95,10 @@ _RATES = """
         from begun
     )
     select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
-    from ends where last_ns > first_ns order by run, point, monitor, entity, metric
+    from ends where last_ns > first_ns union all
+    select run, point, monitor, entity, metric, sum(weight * value) / (any_value(last_ns - first_ns) / 1e9)
+    from samples join weights using (run, monitor, t_ns) where suffix(metric, '_total')
+    group by run, point, monitor, entity, metric order by run, point, monitor, entity, metric
 """
 
 # a gauge's highest sample at each point, of the engine's own metrics
