@@ -50,6 +50,15 @@ def points_of(run_metrics: RunMetrics) -> dict[int, int]:
     return dict(zip(run_metrics.point.tolist(), run_metrics.clients.tolist(), strict=True))
 
 
+def shared_points(run_metrics: RunMetrics) -> dict[int, int]:
+    """The same of the points that all options have, of which one figure is a mean; all, if they have none."""
+    points, by_option = points_of(run_metrics), dict[str, set[int]]()
+    for option, point in zip(run_metrics.option, run_metrics.point.tolist(), strict=True):
+        by_option.setdefault(option, set()).add(point)
+    shared = set(points).intersection(*by_option.values())
+    return {point: points[point] for point in sorted(shared)} or points
+
+
 def compared(known: Bools) -> tuple[Bools, Bools]:
     """Options with a value in more than half of the blocks, and the blocks in which these all have one.
 
@@ -69,8 +78,8 @@ def block_table(
 ) -> BlockTable:
     """The metric of these options at one point.
 
-    point None: one value per run over all its points: the geometric mean (which makes differences
-    of logs the mean log ratio), or the plain mean where zeros occur.
+    point None: one value per run over the points that all options have: the geometric mean (which makes
+    differences of logs the mean log ratio), or the plain mean where zeros occur.
     """
     cube, runs, blocks = _cube(run_metrics, metric, options, point)
     logs = not bool((cube <= 0).any())
@@ -106,7 +115,8 @@ def _cube(
     if metric in run_metrics.values:
         cube[layer[kept], row[kept], column[kept]] = run_metrics.values[metric][kept]
         runs[row[kept], column[kept]] = run_metrics.run[kept]
-    return cube if point is None else cube[points == point], runs, blocks
+    wanted = [*shared_points(run_metrics)] if point is None else [point]
+    return cube[np.isin(points, wanted)], runs, blocks
 
 
 def estimates(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from steelyard.analysis.comparison.block_table import shared_points
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Effect, Outcome, WinMapCell
 from steelyard.analysis.metrics.measured import SERVER_CPU
@@ -58,7 +59,7 @@ class Findings:
     @property
     def over(self) -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one."""
-        clients = sorted(set(self.run_metrics.clients.tolist()))
+        clients = sorted(shared_points(self.run_metrics).values())
         points_are = self.evidence.workload.points_are
         return f"{clients[0]} to {clients[-1]} {points_are}" if len(clients) > 1 else ""
 

@@ -96,7 +96,9 @@ _RATES = """
     )
     select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
     from ends where last_ns > first_ns union all
-    select run, point, monitor, entity, metric, sum(weight * value) / (any_value(last_ns - first_ns) / 1e9)
+    select run, point, monitor, entity, metric,
+        -- rounded weights do not add up to 0
+        if(min(value) = max(value), 0, sum(weight * value)) / (any_value(last_ns - first_ns) / 1e9)
     from samples join weights using (run, monitor, t_ns) where suffix(metric, '_total')
     group by run, point, monitor, entity, metric order by run, point, monitor, entity, metric
 """

@@ -88,8 +88,3 @@ class About:
     def count(self, clients: int) -> str:
         """`8 clients`: a load point."""
         return quantities.count(clients, self.point_is, self.points_are)
-
-    def over(self, before: str = "") -> str:
-        """`1 to 8 clients`: the load points of which one figure is a mean; '' where there is one point."""
-        numbers = sorted(set(self.load_points or self.phases.clients))
-        return f"{before}{numbers[0]} to {numbers[-1]} {self.points_are}" if len(numbers) > 1 else ""

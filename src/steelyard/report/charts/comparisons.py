@@ -85,7 +85,7 @@ def ratios(presented: Presented) -> Figure | None:
         "ratios",
         f"Compared with {baseline}",
         (
-            f"Ratio to the baseline {baseline}{presented.about.over(', geometric mean over ')}, with"
+            f"Ratio to the baseline {baseline}{presented.over(', geometric mean over ', ', at ')}, with"
             " its 95 % interval, adjusted for the number of options."
             f" Grey band: differences under {rows[0]['margin'] * 100:.3g} %, which the study calls too "
             f"small to matter.{cut_note(panels)}"

@@ -35,7 +35,7 @@ def statements(presented: Presented) -> Figure | None:
     return Figure(
         "statements",
         "Statements per second",
-        f"Completed without error, geometric mean over runs{presented.about.over(' and ')}."
+        f"Completed without error, geometric mean over runs{presented.over(' and ')}."
         + (" The numbers have every statement." if few != single else ""),
         tuple(_statement(name, parts[name], order, palette) for name in few),
         table,

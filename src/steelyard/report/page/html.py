@@ -72,7 +72,7 @@ def render(presented: Presented) -> str:
         contents=contents,
         columns=options.head,
         options=_split(list(zip(presented.ranking, options.rows, strict=True))),
-        over=about.over(" and "),
+        over=presented.over(" and "),
         order=presented.order,
         legend=presented.legend,
         marks_mean=presented.marks_mean,
@@ -199,7 +199,7 @@ def tiles(presented: Presented) -> list[dict[str, str]]:
             "option": item.option,
             "value": fmt.change(item.ratio),
             "detail": f"ratio to {item.baseline}: {fmt.ratio(item.ratio, item.low, item.high)}"
-            + presented.about.over(", geometric mean over "),
+            + presented.over(", geometric mean over ", ", at "),
             "outcome": item.outcome,
         }
         for metric in presented.judged

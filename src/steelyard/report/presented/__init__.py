@@ -42,7 +42,7 @@ class Presented:
         place = {row.label: number for number, row in enumerate(self.ranking)}
         found = self.judgement.comparisons
         return {
-            metric.name: sorted(of_metric(found, metric), key=lambda item: place[item.option])
+            metric.name: sorted(of_metric(self.judgement, found, metric), key=lambda item: place[item.option])
             for metric in self.judgement.metrics
         }
 
@@ -58,6 +58,13 @@ class Presented:
         if winner and winner != self.judgement.baseline:
             return winner
         return next((row.label for row in self.ranking if not row.is_baseline), None)
+
+    def over(self, before: str = "", at: str = "") -> str:
+        """`1 to 8 clients`: the load points of which one figure is a mean; of one of several: at, and it."""
+        points, about = self.judgement.shown_at[1], self.about
+        if len(points) > 1:
+            return f"{before}{points[0]} to {points[-1]} {about.points_are}"
+        return f"{at}{about.count(points[0])}" if at and points else ""
 
     @property
     def headlines(self) -> Headlines:
@@ -90,7 +97,7 @@ class Presented:
     def summary(self) -> str:
         """How the figures of options are summarised over runs, and whether with intervals."""
         intervals = "no interval" if self.blocks in ([], [1]) else "95 % intervals"
-        return f"geometric means{self.about.over(' over ')}, {intervals}"
+        return f"geometric means{self.over(' over ', ' at ')}, {intervals}"
 
     @property
     def legend(self) -> str:

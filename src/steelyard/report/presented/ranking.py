@@ -138,10 +138,10 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
     """One row per option, the best by the foremost metric first; in the study's order where none was."""
     roles = judgement.headlines
     fits = {
-        role: {item.option: item for item in of_metric(judgement.estimates, getattr(roles, role))}
+        role: {item.option: item for item in of_metric(judgement, judgement.estimates, getattr(roles, role))}
         for role in ("work", "cpu", "p50", "p99")
     }
-    against = {item.option: item for item in of_metric(judgement.comparisons, roles.foremost)}
+    against = {item.option: item for item in of_metric(judgement, judgement.comparisons, roles.foremost)}
     unequal = {one.option for one in judgement.work if not one.meant}
     rank = fits["p99" if roles.latency else "work"]
     sign = 1 if roles.foremost and roles.foremost.better == "lower" else -1
@@ -164,10 +164,7 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
     )
 
 
-def of_metric(items: Iterable[_Measured], metric: Metric | None) -> list[_Measured]:
-    """Those of a metric over all load points together; where there are none, those at the most clients."""
-    mine = [item for item in items if metric and item.metric == metric.name]
-    if any(item.clients is None for item in mine):
-        return [item for item in mine if item.clients is None]
-    most = max((item.clients or 0 for item in mine), default=0)
-    return [item for item in mine if item.clients == most]
+def of_metric(judgement: Judgement, items: Iterable[_Measured], metric: Metric | None) -> list[_Measured]:
+    """Those of a metric, at the load points that stand for options."""
+    shown = metric and (metric.name, judgement.shown_at[0])
+    return [item for item in items if (item.metric, item.clients) == shown]

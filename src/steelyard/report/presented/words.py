@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Standing
-from steelyard.report.about import About
 
 MARKS: dict[Standing, str] = {
     "better": "▲",
@@ -47,20 +46,6 @@ def work_at_a_point(metric: Metric | None) -> str:
     if metric and (not unit or metric.better == "lower"):
         return heading(metric).lower()
     return "TPS" if unit == "transactions/s" else unit
-
-
-def work_over_points(metric: Metric | None, about: About, short: bool = False) -> str:
-    """The same in the table of options, where one figure stands for all load points: a rate at none of them.
-
-    short: for a terminal.
-    """
-    work = work_at_a_point(metric)
-    if not (over := about.over()):
-        return work
-    if not short:
-        return f"geometric mean over {over}"
-    unit = {"TPS": "/s", "geomean": ""}.get(work, f" {work}")
-    return f"mean{unit}, {over.replace(' to ', '–', 1)}"
 
 
 def marks_mean(comparisons: Iterable[Comparison]) -> str:

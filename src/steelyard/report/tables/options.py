@@ -11,16 +11,16 @@ from steelyard.analysis.judgement import Estimate, Metric
 from steelyard.bundle.evidence import grouped
 from steelyard.report.about import FactorFacts
 from steelyard.report.presented import Presented
-from steelyard.report.presented.words import heading, work_over_points
+from steelyard.report.presented.words import heading, work_at_a_point
 from steelyard.report.table import Cell, Column, Table, plain_table, ratio_of
 
 
 def full_table(presented: Presented) -> Table:
     """For a page: every headline metric in a column of its own."""
-    roles, over = presented.headlines, presented.about.over(", ")
+    roles, over = presented.headlines, presented.over(", ", ", at ")
     columns = [Column("option", "label")]
     if roles.work:
-        title = f"{work_over_points(roles.work, presented.about)} [95 % interval]"
+        title = f"{_work_over_points(presented)} [95 % interval]"
         columns.append(Column(title, "work", partial(_work, roles.work, fmt.interval)))
     measured = {"cpu": heading(roles.cpu) if roles.cpu else "", "p50": "p50", "p99": "p99"}
     for role, title in measured.items():
@@ -35,7 +35,7 @@ def short_table(presented: Presented) -> Table:
     roles = presented.headlines
     columns = [Column("option", "label")]
     if roles.work:
-        title = work_over_points(roles.work, presented.about, short=True)
+        title = _work_over_points(presented, short=True)
         columns.append(Column(title, "work", partial(_work, roles.work, fmt.thousands)))
     if roles.cpu:
         per = roles.cpu.unit.partition("/")[2]
@@ -46,6 +46,17 @@ def short_table(presented: Presented) -> Table:
     return _with_ratio(
         presented, columns, f"ratio of {roles.latency.title.rpartition(' ')[2]}" if roles.latency else "ratio"
     )
+
+
+def _work_over_points(presented: Presented, short: bool = False) -> str:
+    """The heading of what stands for all load points: a rate at none of them. short: for a terminal."""
+    work = work_at_a_point(presented.headlines.work)
+    if not (over := presented.over()):
+        return work + presented.over(at=" at ")
+    if not short:
+        return f"geometric mean over {over}"
+    unit = {"TPS": "/s", "geomean": ""}.get(work, f" {work}")
+    return f"mean{unit}, {over.replace(' to ', '–', 1)}"
 
 
 def _with_ratio(presented: Presented, columns: list[Column], title: str) -> Table:

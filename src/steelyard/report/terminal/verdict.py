@@ -69,7 +69,7 @@ def print_verdict(presented: Presented, console: Console) -> None:
     _scaling(presented.judgement, presented.about, console)
     _footnotes(presented, console)
     console.print()
-    _pointer("lab", _lab(presented.judgement, presented.about), console)
+    _pointer("lab", _lab(presented), console)
 
 
 def print_next(presented: Presented, console: Console) -> None:
@@ -97,19 +97,19 @@ def _pointer(name: str, text: str, console: Console, style: str = "") -> None:
         _line(console, (f"{name:<6}{_GAP}", "dim"), (text, style))
 
 
-def _lab(judgement: Judgement, about: About) -> str:
+def _lab(presented: Presented) -> str:
     """What measuring cost: the load engine's CPU, and that of the monitors."""
     engine = [
         estimate.value
-        for estimate in judgement.estimates
+        for estimate in presented.judgement.estimates
         if estimate.metric == "engine_cpu_us_per_txn" and estimate.clients is None
     ]
     parts: list[str] = []
     if engine:
         low, high = fmt.together([min(engine), max(engine)])
-        mean = about.over(" over ")
+        mean = presented.over(" over ")
         parts.append(f"engine {low if low == high else f'{low} to {high}'} µs CPU per transaction{mean}")
-    known = [monitor.cpu_percent for monitor in about.monitors if monitor.cpu_percent is not None]
+    known = [monitor.cpu_percent for monitor in presented.about.monitors if monitor.cpu_percent is not None]
     if known:
         parts.append(f"monitors {fmt.significant(sum(known))} % of a CPU under load")
     return "; ".join(parts)
