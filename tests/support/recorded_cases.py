@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from readings import readings
 
+from steelyard.recordings.importing import import_files
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import Report
+from steelyard.recordings.report import PlacedRun, Report
 from steelyard.recordings.source import Source
 
 CASES = Path(__file__).parent.parent / "quick/recordings/cases"
@@ -51,3 +53,22 @@ def series(report: Report) -> Series:
 def work(report: Report) -> tuple[int, int, float | None, int | None]:
     assert report.work is not None and report.work.foots
     return report.work.transactions, report.work.errors, report.seconds, report.clients
+
+
+def placed(*arguments: Path, folders: bool = True) -> Sequence[PlacedRun]:
+    return import_files([*map(str, arguments)], [], folders, lambda path, share: None).runs
+
+
+def written(folder: Path, texts: Mapping[str, str]) -> Path:
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def pgbench(done: int = 6000, clients: int = 4, kind: str = "<builtin: select only>") -> str:
+    return (
+        f"transaction type: {kind}\nscaling factor: 1\nnumber of clients: {clients}\nduration: 60 s\n"
+        f"number of transactions actually processed: {done}\n"
+        f"tps = {done / 60:.6f} (without initial connection time)\nlatency average = 1.{done} ms\n"
+    )

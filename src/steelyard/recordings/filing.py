@@ -14,7 +14,7 @@ from steelyard.errors import InputError
 from steelyard.recordings.schedule import NO_CHOICE, FileChoice, Schedule
 
 # a block, or a load point
-_NUMBERED = re.compile(r"(?:block|run)[-_]?(\d{1,4})|(?:clients|users)[-_]?(\d{1,4})")
+_NUMBERED = re.compile(r"(?:block|run)[-_]?(\d{1,4})|(?:clients|users|threads)[-_]?(\d{1,4})")
 _CODE = re.compile(r"[A-Za-z0-9.+-]{1,24}")
 _FILES_MAX = 100_000
 
@@ -148,7 +148,9 @@ def _of_folder(path: Path, option: str, common: Path) -> Filed:
     # the innermost folder of such a name; 0 is none
     numbers = [found for found in map(_NUMBERED.fullmatch, below) if found]
     block, clients = (next((int(one[n]) or None for one in numbers if one[n]), None) for n in (1, 2))
-    return Filed(path, option, f"block {block}" if block else str(folder), block, clients)
+    # load points in folders of their own are of one run
+    group = "/".join(part for part in folder.parts if not ((at := _NUMBERED.fullmatch(part)) and at[2]))
+    return Filed(path, option, f"block {block}" if block else group, block, clients)
 
 
 def _files(patterns: Sequence[str], folder: Path, place: str) -> Iterable[Path]:

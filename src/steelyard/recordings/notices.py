@@ -12,7 +12,15 @@ from steelyard.recordings.source import Skipped
 
 _LINES_SHOWN = 10
 # notices that an import prints
-_SAID = ("does-not-foot", "run-cut-off", "event-left-out", "left-out", "zone-unknown")
+_SAID = (
+    "does-not-foot",
+    "workload-differs",
+    "clients-unknown",
+    "run-cut-off",
+    "event-left-out",
+    "left-out",
+    "zone-unknown",
+)
 
 
 def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source: str) -> None:
@@ -22,8 +30,13 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source
         report = run.reports[0]
         if text := _few(run, runs):
             report.notice("one-run", text)
-        if run is runs[0]:
-            for file, skipped in unread.items():
+        driver = any(r.format.startswith("drivers/") for r in run.reports)
+        if driver and not text and clients_of(run.reports) is None:
+            text = "no number of clients is told: runs may be of different load points"
+            report.notice("clients-unknown", text)
+        for file, skipped in unread.items():
+            # that of its run, if the file is of one
+            if run is next((one for one in runs if file in {r.file for r in one.reports}), runs[0]):
                 report.notice("not-understood", _not_understood(file, skipped))
                 if text := cut_off(file, skipped):
                     report.notice("cut-off", text)

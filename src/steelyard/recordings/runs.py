@@ -29,7 +29,8 @@ _SAY = "say which file belongs to which run in a schedule: steelyard import --ex
 # pgbench writes a file per thread: pgbench_log.4711, pgbench_log.4711.1, packed or not
 _THREAD = re.compile(r"(\.\d+)\.\d+((?:\.[a-z]\w*)*)$")
 # runs of one option have the same of these
-_SAME = {"transaction type", "scaling factor", "query mode", "TPM of", "DBMS Type", "Benchmark Type"}
+_WORKLOAD = {"transaction type", "scaling factor", "Benchmark Type"}
+_SAME = {*_WORKLOAD, "query mode", "TPM of", "DBMS Type"}
 _SLACK_S = 1.0
 _TICK_S = 0.2
 
@@ -106,27 +107,27 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
     """The runs of one folder, or of one run of a schedule; the block is that of the first."""
     reports = _threads_joined(reports)
     _check_servers(reports)
-    counted: Reports = []
-    others: Reports = []
-    for report in reports:
-        (counted if report.work and report.work.driver else others).append(report)
-    driven, folder = bool(counted), first.path.parent
-    if not driven:
-        counted, others = others, []
+    drivers = [r for r in reports if r.format.startswith("drivers/") or (r.work and r.work.driver)]
+    # without any summary the progress of a driver is a run
+    counted = [r for r in drivers if r.work and r.work.driver] or drivers or reports
+    ids = {*map(id, counted)}
+    others = [report for report in reports if id(report) not in ids]
+    driven, folder = bool(drivers), first.path.parent
     # the i-th report of each number of clients is of the i-th run; without a driver each file is a run
     seen: Counter[tuple[str, int | None]] = Counter()
     split: dict[str, dict[object, Reports]] = {}
     for report in counted:
-        run = seen[report.format, report.clients] if driven else report.file
-        seen[report.format, report.clients] += 1
+        point = report.format, report.clients if report.work else None
+        run = seen[point] if driven else report.file
+        seen[point] += 1
         split.setdefault(report.format, {}).setdefault(run, []).append(report)
     numbers = {len(found) for found in split.values()}
     if len(numbers) > 1 or not (driven or len(split) == 1 or numbers == {1}):
         counts = ", ".join(f"{len(found)} of {name}" for name, found in split.items())
         raise InputError(f"{folder}: {counts}: which are of one run is not clear", _SAY)
-    tools = sorted({name.partition("_")[0] for name in split})
-    if driven and len(tools) > 1:
-        text = f"{' and '.join(tools)} both counted work: which of it is the run's is not clear"
+    tools = sorted({report.format.partition("_")[0] for report in drivers})
+    if len(tools) > 1:
+        text = f"{' and '.join(tools)} both drove load: which of it is the run's is not clear"
         raise InputError(f"{folder}: {text}", _SAY)
     runs = [_run(first.option, of) for of in zip(*(one.values() for one in split.values()), strict=True)]
     runs[0].block = first.block or 0
@@ -148,19 +149,32 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
 
 def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
     """Raises InputError for two workloads in one option, and for a run that was read twice."""
+    options: dict[str, str] = {}
+    of_first: dict[str, Report] = {}
     for option, found in runs.items():
         seen: dict[object, str] = {}
         facts: dict[tuple[str, str], Report] = {}
         for report in (r for run in found for r in run.reports if r.work and r.work.driver):
             for name in report.facts.keys() & _SAME:
-                first = facts.setdefault((report.format, name), report)
+                first, other = (
+                    facts.setdefault((report.format, name), report),
+                    of_first.setdefault(name, report),
+                )
                 # of a script's file the folder may change
-                if Path(there := first.facts[name]).name != Path(here := report.facts[name]).name:
-                    text = f"{report.place}: another workload than {first.place}: {name} {here}, {there}"
-                    raise InputError(text, f"make of each an option, in place of {option}")
+                here, mine, theirs = (Path(one.facts[name]).name for one in (report, first, other))
+                text = f"another workload than {{}}: {name} {here}, {{}}"
+                if mine != here:
+                    raise InputError(
+                        f"{report.place}: {text.format(first.place, mine)}",
+                        f"make of each an option, in place of {option}",
+                    )
+                if report is first and name in _WORKLOAD and theirs != here:
+                    report.notice("workload-differs", text.format(other.place, theirs))
             same = seen.setdefault((report.work, *report.figures), report.file)
             if report.figures and same != report.file:
                 raise InputError(f"{report.place}: the same run as in {same}", "leave one of them out")
+            if (of := options.setdefault(report.file, option)) != option:
+                raise InputError(f"{report.place}: a run of {of} and of {option}", "leave it out of one")
 
 
 def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:

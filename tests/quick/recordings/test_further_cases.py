@@ -98,7 +98,7 @@ def test_a_damaged_line_of_a_rule_is_no_line_of_another(
 
 
 def test_an_aborted_client_of_pgbench_is_said() -> None:
-    report = one("pgbench-aborted.txt", not_understood=1)
+    report = one("pgbench-aborted.txt")
     assert ("source-warns", "pgbench: clients were aborted, the results are incomplete") in report.notices
 
 

@@ -165,7 +165,7 @@ def test_two_drivers_in_one_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "k6.json").write_text(k6(30))
     (tmp_path / "pgbench.txt").write_text((Path(__file__).parent / "cases/pgbench-scripts.txt").read_text())
     refused = str(refusal(str(tmp_path), "--by-folder"))
-    assert "drivers/k6 and drivers/pgbench both counted work" in refused
+    assert "drivers/k6 and drivers/pgbench both drove load" in refused
 
 
 def test_a_format_can_be_said(tmp_path: Path) -> None:

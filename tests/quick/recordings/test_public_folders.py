@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from recorded_cases import codes, figures, of_text, series
+from recorded_cases import codes, figures, of_text, pgbench, placed, series, written
 
 from steelyard.errors import InputError
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.report import PlacedRun
-
-
-def placed(*arguments: Path, folders: bool = True) -> Sequence[PlacedRun]:
-    return import_files([*map(str, arguments)], [], folders, lambda path, share: None).runs
-
-
-def written(folder: Path, texts: Mapping[str, str]) -> Path:
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
-def pgbench(done: int = 6000, clients: int = 4, kind: str = "<builtin: select only>") -> str:
-    return (
-        f"transaction type: {kind}\nscaling factor: 1\nnumber of clients: {clients}\nduration: 60 s\n"
-        f"number of transactions actually processed: {done}\n"
-        f"tps = {done / 60:.6f} (without initial connection time)\nlatency average = 1.{done} ms\n"
-    )
 
 
 def log(clients: range, begin: int = 1_700_000_000) -> str:

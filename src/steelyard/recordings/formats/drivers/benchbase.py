@@ -39,6 +39,8 @@ def _report(source: Source, whole: dict[str, Any]) -> Report:
         report.began = datetime.fromtimestamp(float(start) / 1e3, UTC)
     for key in ("DBMS Type", "DBMS Version", "Benchmark Type", "Final State"):
         report.facts[key] = str(whole.get(key, ""))
+    if report.facts["Final State"] == "ERROR":
+        report.notice("source-warns", "BenchBase ended with an error")
     if seconds:
         good_per_s = float(whole["Goodput (requests/second)"])
         good, requests = round(good_per_s * seconds), int(whole["Measured Requests"])

@@ -3,7 +3,7 @@
 import re
 
 from steelyard.recordings.cells import exact, slug
-from steelyard.recordings.lines import Found, Lines, Now, has, known, rule, worked
+from steelyard.recordings.lines import Found, Lines, Now, has, known, numbers, rule, worked
 
 _PAIR = re.compile(r"([\w().]+): (\d+(?:\.\d+)?)")
 _OF = r"\] (?P<of>\w+) +- (Takes\(s\): [\d.]+(?:, [\w().]+: [\d.]+)+)\s*"
@@ -56,6 +56,8 @@ read = Lines(
         rule(rf"\s*\[(Current){_OF}", _line),
         rule(rf"\s*\[(Summary){_OF}", _line, "{of}"),
         rule(r"\s*tpmC: (N)(?:, tpmTotal: (N))?(?:, efficiency: N%)?\s*", _rates, once="rates"),
+        # of CH, where it is told
+        numbers(r"Finished: (?P<clients>\d+) OLTP workers.*"),
         known("Finished|Starting|creating|load|begin|finish|PREPARE|maxprocs"),
     ),
     _close,

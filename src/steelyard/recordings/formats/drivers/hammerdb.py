@@ -9,6 +9,7 @@ from steelyard.recordings.report import Report, Work
 from steelyard.recordings.source import Line, Source
 
 _MINUTE_S = 60.0
+_SLACK = 0.01
 
 
 def _result(now: Now, found: Found) -> None:
@@ -43,6 +44,9 @@ def _close(now: Now) -> None:
         report.notice("length-unknown", text)
         report.seconds = _MINUTE_S
     report.work = Work(round(tpm * report.seconds / _MINUTE_S), detail=1)
+    # a new order is a transaction
+    nopm = report.value("nopm") or 0
+    report.foot(f"{nopm:g} NOPM and {tpm:g} TPM", max(nopm, tpm), tpm, _SLACK)
 
 
 sniff = has(r"TEST RESULT ?: System achieved \d+ |TRANSACTION COUNT", r"\A(?!SQLite format 3)")

@@ -9,9 +9,11 @@ from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 
 _NEEDED = ("timeStamp", "elapsed")
+# other tools write times in seconds, and fractions of milliseconds
 _ROWS = """
     with timed as (
-        select "timeStamp" as first_ms, "timeStamp" + elapsed as last_ms, elapsed, {thread} as thread,
+        select "timeStamp" * if("timeStamp" < 1e11, 1000, 1) as first_ms, first_ms + elapsed as last_ms,
+            elapsed, {thread} as thread,
             {name} as name, regexp_replace(name, '-[0-9]+$', '') as request, {samples} as samples,
             {users} as users, coalesce({whole}, false) as whole, {good} as good
         from raw
@@ -28,7 +30,7 @@ _KINDS = """
     )
 """
 _EVENTS = """
-    select last_ms * 1000 as end_us, elapsed * 1000 as us, hash(thread) as client, users,
+    select (last_ms * 1000)::bigint as end_us, (elapsed * 1000)::bigint as us, hash(thread) as client, users,
         case when first_ms is null or elapsed is null or least(elapsed, first_ms) < 0 or not whole then null
             when within then 'sum' when good then 'done' else 'failed' end as state
     from {rows}
@@ -53,7 +55,7 @@ _NESTED = """(
     )
 )"""
 
-sniff = has(*(rf"\A(?:.*,)?{name}\b" for name in (*_NEEDED, "(?:label|success)")))
+sniff = has(*(rf'\A(?:.*,)?"?{name}\b' for name in (*_NEEDED, "(?:label|success)")))
 
 
 def read(source: Source) -> list[Report]:
@@ -61,8 +63,8 @@ def read(source: Source) -> list[Report]:
     head = source.head()
     if re.search(r"^\d[.,]\d+E\+\d", head, re.MULTILINE):
         raise InputError(f"{source.path}: its times are rounded, as by a spreadsheet", "take JMeter's file")
-    names = head.partition("\n")[0].strip().split(",")
-    columns = {name: "BIGINT" if name in _NEEDED else "VARCHAR" for name in names}
+    names = [name.strip('"') for name in head.partition("\n")[0].strip().split(",")]
+    columns = {name: "DECIMAL(18, 3)" if name in _NEEDED else "VARCHAR" for name in names}
 
     def of(name: str, sql: str, otherwise: str = "null") -> str:
         return sql if name in names else otherwise

@@ -9,9 +9,9 @@ from steelyard._core import histogram_of
 from steelyard.recordings.lines import Found, Lines, NotMine, Now, by_second, has, known, rule
 from steelyard.recordings.report import Work
 
-# versions of k6 have their keys in different orders
+# versions of k6 have their keys in different orders; a tag may have the name of one
 _POINT = (
-    r'\{(?=.*"type": *"Point")(?=.*"metric": *"(?P<metric>\w+)")'
+    r'\{(?=.*"type": *"Point")(?=(?:[^{]*|.*\}, *)"metric": *"(?P<metric>\w+)")'
     r'(?=(?:.*"expected_response": *"(?P<good>\w+)")?)(?=(?:.*"status": *"(?P<status>\d+)")?)'
     r'.*"data": *\{"time": *"(?P<time>[^"]+)", *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)'
     r"(?:\}|,(?!\d)).*\}\s*"

@@ -73,6 +73,8 @@ def _close(now: Now) -> None:
     done, tps, planned = n["done"], n["tps"], n["planned"]
     n["seconds"] = done / tps if tps else planned
     worked(now)
+    if (lost := n["all"] - done - n["failed"] - sum(report.samples.values_of("skipped"))) > 0:
+        report.notice("source-warns", f"pgbench: {lost:,.0f} of {n['all']:,.0f} transactions were not tried")
     if tps and planned:
         slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
         said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
@@ -90,7 +92,7 @@ read = Lines(
         fact(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)"),
         numbers(r"number of clients: (?P<clients>\d+)"),
         numbers(r"duration: (?P<planned>\d+) s"),
-        numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/\d+)?", once="done"),
+        numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/(?P<all>\d+))?", once="done"),
         numbers(r"number of failed transactions: (?P<failed>\d+) \(.*"),
         numbers(r"tps = (?P<tps>N) \((?:without initial|including).*"),
         figure(r"latency average[ =:]+(?!0\.000 )(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
@@ -103,7 +105,10 @@ read = Lines(
         reading(_OF_SCRIPT, "script {script}"),
         rule(r"(?: - )?statement latencies in milliseconds(.*failures)?(.*retries)?:", _columns),
         rule(r"\s+(\d+\.\d+)(?:\s+(\d+))?(?:\s+(\d+))?(?:  |\t)(\S.*)", _statement),
-        noted(r"pgbench: .*Run was aborted.*", "pgbench: clients were aborted, the results are incomplete"),
+        noted(
+            r"pgbench: .*Run was aborted.*|(?:pgbench: error: )?client \d+ .*aborted.*",
+            "pgbench: clients were aborted, the results are incomplete",
+        ),
         known(
             "starting vacuum|partition|number of transactions (?:per client|below)|tps = .*excluding|creating"
             r"|generating|vacuuming|done in|dropping|client \d+ | - weight|end\."
