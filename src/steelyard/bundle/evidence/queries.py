@@ -11,7 +11,8 @@ repeated, which count (used) where the repetition was disturbed more. Tables wit
 are as in run_tables/schema.toml, of the runs that count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
 import numpy as np
@@ -107,7 +108,8 @@ _RATES = """
 _PEAKS = """
     select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
     from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns
-    where s.monitor = 'engine' and not suffix(s.metric, '_total')
+    where s.run in (select run from measured.readings where monitor = 'engine')
+        and s.monitor = 'engine' and not suffix(s.metric, '_total')
     group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
 """
 
@@ -237,7 +239,6 @@ _SCHEDULING = f"""
 _OF_USED_RUNS = "select {0}.* from {0} semi join used_runs using (run) order by {1}"
 
 VIEWS = {
-    "readings": _READINGS,
     "runs": "select run, option, block, slot, started_at, seconds from used_runs order by run",
     "points": _POINTS,
     "kinds": _KINDS,
@@ -267,9 +268,10 @@ VIEWS = {
 
 def add_views(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds the views to the tables of the bundle; made anew. Raises duckdb.Error."""
-    connection.execute("drop schema if exists measured cascade; create schema measured")
-    for name, query in VIEWS.items():
-        connection.execute(f"create table measured.{name} as {query}")
+    readings = f"create table measured.readings as {_READINGS}"
+    connection.execute(f"drop schema if exists measured cascade; create schema measured; {readings}")
+    at_once(connection, (f"create table measured.{name} as {query}" for name, query in VIEWS.items()))
+    connection.execute("drop table measured.readings")
     # a sum, where no value is lacking; a ratio, where there is something to divide by; a name, or the prefix
     # of several when it ends in ':'
     connection.execute(
@@ -278,6 +280,16 @@ def add_views(connection: duckdb.DuckDBPyConnection) -> None:
     )
     connection.execute("create macro measured.whole(x) as if(count(x) = count(*), sum(x), null)")
     connection.execute("create macro measured.ratio(above, below) as above / nullif(below, 0)")
+
+
+def at_once(connection: duckdb.DuckDBPyConnection, statements: Iterable[str]) -> None:
+    """Executes statements, two at a time, each by one thread, and leaves it so. Raises duckdb.Error."""
+    # thousands of small files: another thread of DuckDB's own costs more than it saves
+    connection.execute("set threads = 1")
+    # no `with`: an interrupt would wait for the threads
+    pool = ThreadPoolExecutor(2)
+    for done in [pool.submit(connection.cursor().execute, statement) for statement in statements]:
+        done.result()
 
 
 def over_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

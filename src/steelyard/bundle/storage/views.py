@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from steelyard.bundle.evidence.histograms import add_functions, file_of, quantiles, summary
+from steelyard.bundle.evidence.queries import at_once
 from steelyard.bundle.storage.files import Place
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.errors import InputError
@@ -50,14 +51,17 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     """
     connection = duckdb.connect()
     weakref.finalize(connection, place.close)
-    # thousands of small files: another thread, or one that reads ahead, costs more than it saves
-    for setting in ("enable_progress_bar = false", "threads = 1", "async_threads = 0"):
+    # thousands of small files: a thread that reads ahead costs more than it saves
+    for setting in ("enable_progress_bar = false", "async_threads = 0"):
         with suppress(duckdb.CatalogException):  # of a later version of DuckDB
             connection.execute(f"set {setting}")
-    for table in TABLES:
-        # loaded once, since a view opens the file of every run at each query; samples are too large for this
-        kind = "view" if table.name == "samples" else "table"
-        connection.execute(f"create {kind} {table.name} as {_source(table, place.path, inventory)}")
+    # loaded once, since a view opens the file of every run at each query; samples are too large for this
+    sources = (
+        f"create {'view' if table.name == 'samples' else 'table'} {table.name} as"
+        f" {_source(table, place.path, inventory)}"
+        for table in TABLES
+    )
+    at_once(connection, sources)
     _refuse_holes(connection)
     _refuse_others(connection, inventory)
     for identity, why in inventory.damaged:
