@@ -142,6 +142,7 @@ def _readings(run: PlacedRun, axis: Sequence[_Placed], length_s: float) -> dict[
         numbered = report.numbered
         each_s = length_s / max(numbered, 1)
         for (entity, metric), table in report.samples.tables.items():
+            table = table[~np.isnan(table[:, 0])]
             at_s = each_s * (table[:, 0] + 0.5) if numbered else table[:, 0] + start_s
             names = {
                 "monitor": report.format.replace("/", "-"),
