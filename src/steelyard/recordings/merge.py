@@ -126,8 +126,7 @@ def _pooled(column: str, values: Sequence[Any], place: str) -> Any:
 
 def _work(works: Sequence[tuple[Work, int]]) -> Work:
     """All work, each with the second at which it began."""
-    done: Counter[int] = Counter()
-    failed: Counter[int] = Counter()
+    done, failed = Counter[int](), Counter[int]()
     for work, shift in works if all(work.by_second for work, _ in works) else ():
         for second, count, errors in work.by_second:
             done[second + shift] += count

@@ -76,9 +76,8 @@ def _tables(run: PlacedRun, slot: int, clients: Sequence[int]) -> Mapping[str, C
         if phase != "measure":
             continue
         if (work := report.work) and work.foots:
-            for second, done, failed in work.by_second or [(None, work.transactions, work.errors)]:
-                row = {"second": second, "count": done, "errors": failed}
-                add("throughput", point=point, statement="transaction", **row)
+            for second, n, failed in work.by_second or [(None, work.transactions, work.errors)]:
+                add("throughput", point=point, statement="transaction", second=second, count=n, errors=failed)
         mine = [report, *(run.others if i == 0 else ())]
         for table, rows in rows_merged((one.rows for one in mine), report.place).items():
             for row in rows:

@@ -94,8 +94,11 @@ def keys_of(cells: Cells) -> list[str]:
 
 def add_numbers(report: Report, at_s: float, entity: str, cells: Cells) -> None:
     """Adds readings of numbers that name no row, and limits of those that have one. Raises ValueError."""
-    told = {c: cell(text) for c, text in cells.items() if c not in NAMES and not c.endswith("id")}
-    numbers = {c: found for c, found in told.items() if isinstance(found, float)}
+    numbers = {
+        c: found
+        for c, text in cells.items()
+        if c not in NAMES and not c.endswith("id") and isinstance(found := cell(text), float)
+    }
     for used, parts in _LIMITS.items():
         if numbers.keys() >= {used, *parts}:
             numbers[f"{used}_limit"] = sum((numbers[part] for part in parts), 0.0)

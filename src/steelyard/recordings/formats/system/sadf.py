@@ -70,8 +70,7 @@ def _report(source: Source, head: str) -> Report:
     """A report with what the document says of its host."""
     host = dict(_HOST.findall(head))
     name = host.get("nodename", "").strip('"')
-    facts = {"host": name, "CPUs": host.get("number-of-cpus", "")}
-    return Report(source.place(), server=name, facts=facts)
+    return Report(source.place(), server=name, facts={"host": name, "CPUs": host.get("number-of-cpus", "")})
 
 
 def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
