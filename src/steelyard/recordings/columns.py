@@ -73,8 +73,9 @@ class Columns:
         """One report. Raises InputError."""
         report = Report(source.place())
         # a section's title is its command
-        without = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
-        since_boot = self.since_boot and not without
+        since_boot = self.since_boot and not (
+            source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
+        )
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s, unequal = None, 0, 0.0, 0
         busy = Samples()

@@ -13,11 +13,10 @@ def _lock(now: Now, found: Found) -> None:
     parts = Words(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
     kind, symbol, address = parts["type"], parts["symbol"], parts["address"]
     # a lock without a symbol, and a thread, are told by their number
-    told = symbol or parts["comm"] or parts["owner"]
     number = parts["pid"] or address * (not symbol or symbol.startswith("("))
     now.counts[address, 0] += 1
     now.report.lock(
-        " ".join(filter(None, (told, number))) or kind or found[5],
+        " ".join(filter(None, (symbol or parts["comm"] or parts["owner"], number))) or kind or found[5],
         kind,
         parts["caller"],
         contended=int(found[1]),

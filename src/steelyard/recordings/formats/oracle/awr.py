@@ -88,8 +88,9 @@ def _row(now: Now, cells: Cells) -> None:
         counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
         # Latch Activity cuts off more of a name
         fits = [n for n in accumulate(name) if now.latches.get((0, n), {}).get("gets") == counts["gets"]]
-        row = now.latch(fits[0] if len(fits) == 1 else name)
-        row.update({to: int(count) for to, count in counts.items() if count is not None})
+        now.latch(fits[0] if len(fits) == 1 else name).update(
+            {to: int(count) for to, count in counts.items() if count is not None}
+        )
     elif name:
         gets, waited = number(cells["get_requests"]), number(cells["wait_time_s"])
         counts = now.latch(name)

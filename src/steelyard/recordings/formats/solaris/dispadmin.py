@@ -8,8 +8,8 @@ _HEADING = r"\s*#\s*\(?(?P<columns>(?i:(?:ts|ia|rt|fx)_quantum\b.*?))\)?\s+(?i:(
 
 def _row(now: Now, found: Found) -> None:
     columns, cells, res = now.words["columns"].split(), found[1].split(), int(now.report.facts["RES"])
-    level = int(found[2]) if found[2] else now.counts[columns[0], 0]
-    now.counts[columns[0], 0] = level + 1
+    level = int(found[2] or now.numbers[columns[0]])
+    now.numbers[columns[0]] = level + 1
     # -2 is an endless quantum
     if len(cells) != len(columns) or int(cells[0]) < 0 or not res:
         raise NotMine
