@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
+from math import nan
 from typing import NamedTuple
 
 from steelyard.errors import InputError
@@ -72,8 +73,9 @@ class Columns:
         """One report. Raises InputError."""
         report = Report(source.place())
         # a section's title is its command
-        without = source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
-        since_boot = self.since_boot and not without
+        since_boot = self.since_boot and not (
+            source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
+        )
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s, unequal = None, 0, 0.0, 0
         busy = Samples()
@@ -94,7 +96,7 @@ class Columns:
                 if row.at_s is None:
                     text = f"{self.tool} tells no times: its readings are numbered"
                     report.notice("interval-unknown", text)
-                elif row.at_s == row.first_s:
+                elif row.things and row.at_s == row.first_s:
                     report.notice("since-boot", f"the only reading of {self.tool} counts since the boot")
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
@@ -108,10 +110,10 @@ class Columns:
         for (heading, thing), listed_s in listed.items():
             if not re.fullmatch(self.idle, thing):
                 continue
-            # what it did not list was idle
+            # what it did not list was idle, at times that are not kept
             rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
             if (idle_s := sum(readings[heading].values()) - listed_s) > 1e-6:
-                report.samples.add_row(last_s, thing, rates, idle_s)
+                report.samples.add_row(nan, thing, rates, idle_s)
         if unequal:
             text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
             report.notice("does-not-foot", text)

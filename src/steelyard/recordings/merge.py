@@ -24,8 +24,6 @@ from steelyard.recordings.samples import Samples
 
 # of counts of the same work by two formats
 _SLACK = 0.02
-# of counters the sum counts, of these the largest, of other columns what all of them say
-_LARGEST = ("wait_max_ns", "hold_max_ns")
 
 
 def pooled_run(run: PlacedRun) -> PlacedRun:
@@ -111,22 +109,24 @@ def rows_merged(several: Iterable[Tables], place: str) -> Tables:
 
 
 def _pooled(column: str, values: Sequence[Any], place: str) -> Any:
+    if len(values) == 1:
+        return values[0]
     # what one of them does not know is not known of all
-    if len(values) == 1 or None in values:
-        return values[0] if len(values) == 1 else None
+    if None in values:
+        return None
     if column == "histogram":
         return merged_histograms(values, place)
+    # of counters the sum, of other columns what all of them say
     if column in COUNTERS:
         return sum(values)
-    if column in _LARGEST:
+    if column.endswith("_max_ns"):
         return max(values)
     return values[0] if len(set(values)) == 1 else None
 
 
 def _work(works: Sequence[tuple[Work, int]]) -> Work:
     """All work, each with the second at which it began."""
-    done: Counter[int] = Counter()
-    failed: Counter[int] = Counter()
+    done, failed = Counter[int](), Counter[int]()
     for work, shift in works if all(work.by_second for work, _ in works) else ():
         for second, count, errors in work.by_second:
             done[second + shift] += count

@@ -73,12 +73,13 @@ def reports_in(source: Source) -> list[Report]:
     # sysstat begins each of its outputs with a banner
     if len(known) > 1 and any(part.title for part, _ in parts):
         raise InputError(f"{source.path}: holds the outputs of several tools: {', '.join(known)}", hint)
-    found = [report for part, names in parts for report in _read(part, *names)]
-    found = [r for r in found if r.understood and (not r.work or r.work.transactions >= 0)]
+    read = [report for part, names in parts for report in _read(part, *names)]
+    found = [r for r in read if r.understood and (not r.work or r.work.transactions >= 0)]
     if found:
         return found
-    if not source.skipped.lines:
-        raise InputError(f"{source.path}: holds nothing to read")
+    reset = dict(notice for r in read for notice in r.notices).get("counter-reset")
+    if reset or not source.skipped.lines:
+        raise InputError(f"{source.path}: {reset or 'holds nothing to read'}")
     number, text = source.skipped.lines[0]
     raise InputError(
         f'{source.path}:{number}: nothing in this file was understood; the first line is "{text}"',

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, pairwise
 from math import isfinite
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ KEYS = {
     "latency": ("statement",),
 }
 COUNTERS = ("gets", "misses", "spin_gets", "sleeps", "wait_ns", "acquisitions", "contended", "wait_total_ns",
-            "hold_total_ns", "samples", "count")  # fmt: skip
+            "hold_total_ns", "samples", "count", "distinct_locks")  # fmt: skip
 Better = Literal["higher", "lower", "neither"]
 Facts = dict[str, str]
 Notices = list[tuple[str, str]]
@@ -104,7 +104,7 @@ class Report:
     @property
     def numbered(self) -> int:
         """Number of readings that have an order and no times; 0 for others."""
-        unknown = any(code == "interval-unknown" for code, _ in self.notices)
+        unknown = "interval-unknown" in dict(self.notices)
         return int(max(self.samples.at_s.max(), 0)) + 1 if unknown and self.samples else 0
 
     @property
@@ -174,42 +174,38 @@ class Report:
         first = stack.partition(";")[0].removesuffix("_[k]")
         self.row("profile", role="idle" if first in _IDLE else "", stack=stack, samples=samples)
 
-    def ticks(self, samples: dict[str, int]) -> None:
-        """Adds a profile of functions of the kernel; the rest of the total becomes one row."""
-        total = max(samples.pop(name, 0) for name in ("total", "TOTAL_SAMPLES"))
-        if rest := max(0, total - sum(samples.values())):
-            samples["functions not listed"] = rest
-        for name, count in samples.items():
-            self.stack(name if name == "USER" else f"{name}_[k]", count)
-
     def differences(self, table: str, source: str) -> None:
         """Puts differences in place of rows that count since a start. One that comes again is of the next
         capture. What is neither named nor a counter is kept of one capture alone.
+
+        Counters of one table restart together: where one went back, none is kept.
         """
         if self.samples and self.samples.at_s.max():
             self.notice("interval-unknown", f"{source} tells no times: its readings are numbered")
         key = KEYS[table]
-        captures: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        captures: dict[str, list[dict[str, Any]]] = {}
         for row in self.rows.pop(table, []):
-            captures.setdefault(tuple(row[name] for name in key), []).append(row)
+            captures.setdefault(" ".join(row[name] for name in key if row[name]), []).append(row)
         most = max(map(len, captures.values()), default=0)
         if most == 1:
             self.notice("counted-since-start", f"one capture of {source}: it counts since the start")
-        for names, rows in captures.items():
-            row, named = dict(zip(key, names, strict=True)), " ".join(filter(None, names))
-            counts = {name: [row[name] for row in rows if name in row] for name in COUNTERS}
+        for named, rows in captures.items():
+            first, last = rows[0], rows[-1]
+            if any(
+                then.get(n, v) < v for row, then in pairwise(rows) for n, v in row.items() if n not in key
+            ):
+                text = f"{source}: the counts of {named} went back between two captures: none is kept"
+                self.notice("counter-reset", text)
+                self.rows.pop(table, None)
+                return
             if len(rows) < most:
                 text = f"{source}: {named} is not in all captures: its counts are left out"
                 self.notice("capture-missing", text)
-                continue
-            if any(values != sorted(values) for values in counts.values()):
-                text = f"{source}: the counts of {named} went back between two captures: left out"
-                self.notice("counter-reset", text)
             elif most == 1:
-                row = rows[0]
+                self.row(table, **first)
             else:
-                row |= {n: each[-1] - each[0] for n, each in counts.items() if n in rows[0] and n in rows[-1]}
-            self.row(table, **row)
+                counts = {n: last[n] - v for n, v in first.items() if n in COUNTERS and n in last}
+                self.row(table, **{name: first[name] for name in key}, **counts)
 
     def sample(self, at_s: float, entity: str, metric: str, value: float | None, weight: float = 1.0) -> None:
         """Adds a reading; none where the value is None or no number. weight: in a mean."""
@@ -246,8 +242,7 @@ class PlacedRun:
     @property
     def began(self) -> datetime | None:
         """When its load points began, else its other reports; None where no report tells it."""
-        of_points = earliest(report.began for report in chain(*self.points))
-        return of_points or earliest(report.began for report in self.others)
+        return earliest(r.began for r in chain(*self.points)) or earliest(r.began for r in self.others)
 
     @property
     def seconds(self) -> float | None:

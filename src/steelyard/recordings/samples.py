@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Samples:
-    """Readings of each series, in the order in which they were added.
+    """Readings of each series, in the order in which they were added; one at no time, NaN, is of means alone.
 
     averaged_s: length of the intervals over which readings were averaged; 0: each is kept. dropped: readings
     beyond the largest number of series.
@@ -56,8 +57,7 @@ class Samples:
 
     def within(self, first_s: float, last_s: float) -> Samples:
         """The readings of a span of time."""
-        found = Samples(self._max)
-        found.averaged_s, found.dropped = self.averaged_s, self.dropped
+        found = copy(self)
         found._set(
             {
                 series: table[(first_s <= table[:, _AT]) & (table[:, _AT] <= last_s)]
@@ -73,8 +73,9 @@ class Samples:
 
     @property
     def at_s(self) -> Floats:
-        """Time of each reading."""
-        return np.concatenate([table[:, _AT] for table in self.tables.values()])
+        """Time of each reading that has one."""
+        found = np.concatenate([table[:, _AT] for table in self.tables.values()])
+        return found[~np.isnan(found)]
 
     def values_of(self, metric: str) -> list[float]:
         """Values of a metric, whatever it is of."""

@@ -76,9 +76,8 @@ def _tables(run: PlacedRun, slot: int, clients: Sequence[int]) -> Mapping[str, C
         if phase != "measure":
             continue
         if (work := report.work) and work.foots:
-            for second, done, failed in work.by_second or [(None, work.transactions, work.errors)]:
-                row = {"second": second, "count": done, "errors": failed}
-                add("throughput", point=point, statement="transaction", **row)
+            for second, n, failed in work.by_second or [(None, work.transactions, work.errors)]:
+                add("throughput", point=point, statement="transaction", second=second, count=n, errors=failed)
         mine = [report, *(run.others if i == 0 else ())]
         for table, rows in rows_merged((one.rows for one in mine), report.place).items():
             for row in rows:
@@ -142,6 +141,7 @@ def _readings(run: PlacedRun, axis: Sequence[_Placed], length_s: float) -> dict[
         numbered = report.numbered
         each_s = length_s / max(numbered, 1)
         for (entity, metric), table in report.samples.tables.items():
+            table = table[~np.isnan(table[:, 0])]
             at_s = each_s * (table[:, 0] + 0.5) if numbered else table[:, 0] + start_s
             names = {
                 "monitor": report.format.replace("/", "-"),

@@ -13,10 +13,11 @@ from steelyard.errors import InputError
 from steelyard.recordings.filing import by_folder
 from steelyard.recordings.importing import import_files
 from steelyard.recordings.limits import Deadline
-from steelyard.recordings.merge import pooled_run
-from steelyard.recordings.report import Report
+from steelyard.recordings.merge import pooled_run, rows_merged
+from steelyard.recordings.report import PlacedRun, Report
 from steelyard.recordings.runs import runs_of
 from steelyard.recordings.schedule import FileChoice
+from steelyard.recordings.tables_of_run import tables_of_runs
 
 
 def whole(folder: Path, text: str, name: str = "report.txt") -> list[Report]:
@@ -589,8 +590,7 @@ def test_times_held_of_lock_stat_are_those_between_two_captures(tmp_path: Path) 
 
 def test_a_reset_of_lock_stat_is_seen_by_the_times_held(tmp_path: Path) -> None:
     (report,) = whole(tmp_path, _LOCK_STAT.format(84, 1000, "500.00") + _LOCK_STAT.format(94, 1100, "40.00"))
-    (lock,) = report.rows["locks"]
-    assert "counter-reset" in codes(report) and "acquisitions" not in lock
+    assert "counter-reset" in codes(report) and "locks" not in report.rows
 
 
 def test_gets_of_a_latch_that_do_not_wait_are_readings(tmp_path: Path) -> None:
@@ -872,3 +872,148 @@ def test_rates_of_a_monitor_table_are_rates_also_where_they_are_zero(tmp_path: P
 def test_a_reuse_that_was_caused_is_counted(tmp_path: Path) -> None:
     (report,) = whole(tmp_path, "InstanceID,ModuleID,NumReuseCaused,HWM\n0,1,12,200\n", "t.csv")
     assert set(report.samples.means()) == {("moduleid 1", "hwm")}
+
+
+@pytest.mark.parametrize(
+    ("later", "first"),
+    [
+        # the longest wait since a start became shorter; fewer acquisitions of the second lock
+        ("  a: 20 20 0.10 77.94 200.00 40 400 0.10 9.00 500.00\n"
+         "  b: 20 20 0.10 90.00 200.00 40 400 0.10 9.00 500.00\n", "a"),
+        ("  a: 20 20 0.10 95.00 200.00 40 400 0.10 9.00 500.00\n"
+         "  b: 20 20 0.10 90.00 200.00 40  80 0.10 9.00 500.00\n", "b"),
+    ],
+)  # fmt: skip
+def test_counters_of_a_table_restart_together(tmp_path: Path, later: str, first: str) -> None:
+    rows = "".join(f"  {name}: 10 10 0.10 89.52 100.00 20 200 0.10 8.00 400.00\n" for name in "ab")
+    (report,) = whole(tmp_path, f"lock_stat version 0.3\n{rows}lock_stat version 0.3\n{later}")
+    assert [text for code, text in report.notices if code == "counter-reset"] == [
+        f"/proc/lock_stat: the counts of {first} went back between two captures: none is kept"
+    ]
+    assert "locks" not in report.rows
+
+
+def test_a_profile_that_was_reset_says_so_where_nothing_else_was_read(tmp_path: Path) -> None:
+    text = "  5000 default_idle   9.0\n   400 schedule   0.9\n  5400 total   0.0\n"
+    with pytest.raises(InputError, match="the counts of idle default_idle_"):
+        of_text(tmp_path, text + text.replace("5000", "4000").replace("5400", "4400"))
+
+
+def test_functions_that_a_list_of_readprofile_leaves_out_are_its_rest(tmp_path: Path) -> None:
+    """The first two functions of each capture: `send` was not without ticks in the first."""
+    text = (
+        " 10000 total   2.6\n  6000 default_idle   9.0\n  1000 schedule   4.0\n"
+        " 20000 total   2.6\n 12000 default_idle   9.0\n  1900 send   4.0\n"
+    )
+    (report,) = whole(tmp_path, text)
+    found = {row["stack"]: row["samples"] for row in report.rows["profile"]}
+    assert found == {"default_idle_[k]": 6000, "functions not listed_[k]": 4000}
+
+
+def test_locks_of_one_symbol_are_one_row_that_counts_them(tmp_path: Path) -> None:
+    row = " {}   {} us    {} us      1.0 us   {}   mmap_lock (rwsem)\n"
+    text = " contended   total wait     max wait     avg wait            address   symbol\n\n"
+    text += row.format(9, 66.01, 9.12, "ffffa105becb45c0") + row.format(7, 43.95, 10.37, "ffffa105bf7f45c0")
+    # a second capture of the first one
+    text += row.format(12, 3.28, 0.74, "ffffa105becb45c0")
+    (lock,) = rows_merged([one.rows for one in whole(tmp_path, text)], "report.txt")["locks"]
+    assert lock == {
+        "role": "", "lock": "mmap_lock (rwsem)", "type": "", "call_site": "", "contended": 28,
+        "wait_total_ns": 113240, "wait_max_ns": 10370, "distinct_locks": 2,
+    }  # fmt: skip
+
+
+def test_a_latch_whose_name_one_table_cuts_off_earlier_is_one(tmp_path: Path) -> None:
+    """24 characters in Latch Activity, 26 in Latch Sleep Breakdown; the gets are those of the same latch."""
+    text = (
+        f"{_AWR.format('report for')}Latch Activity DB/Inst: ORCL/orcl\n"
+        "                                           Pct    Avg   Wait                 Pct\n"
+        "                                    Get    Get   Slps   Time       NoWait NoWait\n"
+        "Latch Name                     Requests   Miss  /Miss    (s)     Requests   Miss\n"
+        "------------------------ -------------- ------ ------ ------ ------------ ------\n"
+        "object queue header heap          7,727    0.0             0          121    0.0\n"
+        "object queue header oper        138,877    0.0    0.1      0            0    N/A\n"
+        "shared pool                          16    0.0    0.1      0            0    N/A\n\n"
+        "Latch Sleep Breakdown DB/Inst: ORCL/orcl\n"
+        "                                       Get                                 Spin\n"
+        "Latch Name                        Requests       Misses      Sleeps        Gets\n"
+        "-------------------------- --------------- ------------ ----------- -----------\n"
+        "object queue header operat         138,877           16           1          15\n"
+        "shared pool simulator                  900            5           2           3\n"
+    )
+    (report,) = whole(tmp_path, text)
+    assert {row["latch"]: (row["gets"], row.get("misses")) for row in report.rows["latches"]} == {
+        "object queue header heap": (7727, None), "object queue header oper": (138877, 16),
+        "shared pool": (16, None), "shared pool simulator": (900, 5),
+    }  # fmt: skip
+
+
+def test_shares_and_things_of_sadf_keep_their_own_names(tmp_path: Path) -> None:
+    device = {"bus_number": 1, "idprod": "2", "maxpower": 0}
+    one = {
+        "timestamp": {"date": "2024-02-21", "time": "17:00:00", "utc": 1, "interval": 600},
+        "power-management": {"usb-devices": [device, {**device, "idprod": "2107", "maxpower": 100}]},
+        "filesystems": [{"filesystem": "/dev/sda1", "Iused": 2, "%Iused": 3.0}],
+    }
+    host = {"nodename": "db1", "number-of-cpus": 4, "statistics": [one]}
+    (report,) = whole(tmp_path, json.dumps({"sysstat": {"hosts": [host]}}, indent=1), "s.json")
+    power = "power_management_usb_devices_maxpower"
+    assert {name: values[0][1] for name, values in series(report).items()} == {
+        ("bus_number 1 idprod 2", power): 0, ("bus_number 1 idprod 2107", power): 100,
+        ("filesystem /dev/sda1", "filesystems_Iused"): 2,
+        ("filesystem /dev/sda1", "filesystems_Iused_percent"): 3,
+    }  # fmt: skip
+
+
+def test_a_sample_of_perf_without_a_stack_keeps_its_function(tmp_path: Path) -> None:
+    text = (
+        "  reactor-1 765336 [116] 1039420.543481: 999364 cycles:  ffffffffb4000069 softirq+0x69 ([kernel])\n"
+        "  scylla 765329 [004] 1039420.543840: 770222   cycles:  55d0c0ffee12 main+0x10 (/opt/scylla)\n"
+    )
+    (report,) = whole(tmp_path, text)
+    assert {row["stack"] for row in report.rows["profile"]} == {"reactor-1;softirq_[k]", "scylla;main"}
+
+
+def test_time_in_which_a_process_was_not_listed_is_no_reading(tmp_path: Path) -> None:
+    """It counts in the mean of six seconds, of which the fourth lists it."""
+    heading = "11:47:4{}      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    row = "11:47:44      999        93      4.00      8.00     0.00       1  postgres\n"
+    text = _PIDSTAT + "\n".join(heading.format(n) + row * (n == 3) for n in range(6))
+    (report,) = whole(tmp_path, text)
+    assert series(report)["pid 93 postgres", "kb_rd_per_s"][0] == (4, 4)
+    run = PlacedRun("a", 1, [], [report])
+    (tables,) = tables_of_runs([run], [1])
+    assert [v for v, m in zip(tables["samples"]["value"], tables["samples"]["metric"], strict=True)
+            if m == "kb_rd_per_s"] == [4]  # fmt: skip
+    assert report.samples.means()["pid 93 postgres", "kb_rd_per_s"] == pytest.approx(4 / 6)
+    assert "since-boot" not in codes(report)
+
+
+def test_rows_of_monitor_tables_are_named_by_each_of_their_numbers(tmp_path: Path) -> None:
+    """But not by the task that a thread takes up at that time."""
+    text = "InstanceID,OperationID,OperationName,ExecutionTime\n0,0,Unknown,34\n0,1,Execution,99\n"
+    (report,) = whole(tmp_path, text, "a.csv")
+    assert series(report) == {
+        (f"operationid {n}", "executiontime_total"): [(0, value)] for n, value in ((0, 34), (1, 99))
+    }
+    text = "SSQLID,InstanceID,PlanID,DBID,UseCount\n7,0,1,4,5\n8,0,2,4,6\n"
+    (report,) = whole(tmp_path, text, "b.csv")
+    assert set(series(report)) == {(f"dbid 4 ssqlid {n} planid {n - 6}", "usecount_total") for n in (7, 8)}
+
+
+def test_classes_of_dispadmin_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    text = "".join(
+        f"# {title} Dispatcher Configuration\nRES=1000\n\n"
+        f"# {name}_quantum  {name}_tqexp  PRIORITY LEVEL\n  {quantum}   0   #   0\n"
+        for title, name, quantum in (("Time Sharing", "ts", 200), ("Interactive", "ia", 100))
+    )
+    text += (
+        "# Real Time Dispatcher Configuration\nRES=1000\n\n"
+        "# TIME QUANTUM                    PRIORITY\n# (rt_quantum)                      LEVEL\n"
+        "      1000                    #        0\n"
+    )
+    (report,) = whole(tmp_path, text)
+    quanta = {metric: values for (_, metric), values in series(report).items() if "quantum" in metric}
+    assert quanta == {
+        f"{name}_quantum_ms": [(0, ms)] for name, ms in (("ts", 200), ("ia", 100), ("rt", 1000))
+    }

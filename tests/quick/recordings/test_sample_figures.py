@@ -326,7 +326,7 @@ def test_tools_of_solaris_give_every_figure() -> None:
             "sig": 0,
         },
     }  # fmt: skip
-    names = ("quantum_ms", "ts_tqexp", "ts_slpret", "ts_maxwait", "ts_lwait")
+    names = ("ts_quantum_ms", "ts_tqexp", "ts_slpret", "ts_maxwait", "ts_lwait")
     assert everything(found["solaris/dispadmin"]) == {
         "priority 0": dict(zip(names, (200, 0, 50, 0, 50), strict=True)),
         "priority 59": dict(zip(names, (20, 49, 59, 32_000, 59), strict=True)),

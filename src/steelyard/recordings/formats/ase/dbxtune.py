@@ -61,8 +61,7 @@ def _row(now: Now, row: Row) -> None:
         add_spinlock(now, 0, raw)
         return
     at_s = report.at(at)
-    cells = {column: cell(text) for column, text in raw.items()}
-    values = {column: value for column, value in cells.items() if column not in _OWN}
+    values = {column: cell(text) for column, text in raw.items() if column not in _OWN}
     now.texts.add(row, {f"{name} {column}": value for column, value in values.items()})
     names = [raw[key] for key in keys_of(raw)]
     words = names or [value for value in values.values() if isinstance(value, str)]

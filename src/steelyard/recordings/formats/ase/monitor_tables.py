@@ -22,14 +22,16 @@ _LEVEL = re.compile(
     r"|timeout|threshold|tasks|held|waiting|running|full|progress|affinitied|_limit)"
     r"|(?:max|min(?!or)|avg|longest|current|hkgcpending)\w*"
 )
-# columns that say of which thing a row is
+# columns that say of which thing a row is; so do all others that end in `id`
 _NAMING = """
     spinlockname cachename iobuffersize enginenumber name logicalname iotype dbname objectname dbid objectid
     indexid partitionid moduleid allocatorid statisticid spid kpid waiteventid instanceid
-    controllerid threadid
+    controllerid threadid memorypoolname devicenumber segmentnumber
 """
 NAMES = _NAMING.split()
 _OF_PROCESS = ("spid", "kpid", "waiteventid", "instanceid")
+# but not of these, which take up one task after another
+_WORKERS = {"spid", "enginenumber", "controllerid", "threadid"}
 # what is used, and the columns that add up to what there is
 _CAPTURES_MAX = 1_000_000
 _LIMITS = {"usedsizekb": ("totalsizekb",), "numactive": ("numactive", "numfree")}
@@ -70,8 +72,7 @@ def _reading(now: Now, row: Row) -> None:
     entity = " ".join(f"{name} {row.cells[name]}" for name in keys_of(row.cells))
     if f"{row.table} {entity}" in now.seen:
         raise ValueError(entity)
-    values = {c: text for c, text in row.cells.items() if c not in NAMES and not c.endswith("id")}
-    add_numbers(now.report, now.numbers[entity], entity, values)
+    add_numbers(now.report, now.numbers[entity], entity, row.cells)
     now.numbers[entity] += 1
     now.seen.add(f"{row.table} {entity}")
 
@@ -80,8 +81,9 @@ def keys_of(cells: Cells) -> list[str]:
     """Columns that identify a row: not instance 0, which is no cluster's; not an attribute of a process, as
     the event that it waits for.
     """
-    given = [name for name in NAMES if cell(cells.get(name, "")) is not None]
-    keys = _OF_PROCESS if "spid" in cells and "objectid" not in cells else NAMES
+    ids = [column for column in cells if column.endswith("id") and not cells.keys() & _WORKERS]
+    given = [name for name in dict.fromkeys([*NAMES, *ids]) if cell(cells.get(name, "")) is not None]
+    keys = _OF_PROCESS if "spid" in cells and "objectid" not in cells else given
     told = {
         "instanceid": cells.get("instanceid") != "0",
         "waiteventid": "waits" in cells,
@@ -91,8 +93,12 @@ def keys_of(cells: Cells) -> list[str]:
 
 
 def add_numbers(report: Report, at_s: float, entity: str, cells: Cells) -> None:
-    """Adds readings of the cells with numbers, and limits of those that have one. Raises ValueError."""
-    numbers = {c: found for c, text in cells.items() if isinstance(found := cell(text), float)}
+    """Adds readings of numbers that name no row, and limits of those that have one. Raises ValueError."""
+    numbers = {
+        c: found
+        for c, text in cells.items()
+        if c not in NAMES and not c.endswith("id") and isinstance(found := cell(text), float)
+    }
     for used, parts in _LIMITS.items():
         if numbers.keys() >= {used, *parts}:
             numbers[f"{used}_limit"] = sum((numbers[part] for part in parts), 0.0)

@@ -1,7 +1,7 @@
 """perf lock contention. The columns vary with its options, so they are read from the heading."""
 
 from steelyard.recordings.cells import time_ns
-from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, noted, rule, word
+from steelyard.recordings.lines import Found, Lines, NotMine, Now, Words, has, known, noted, rule, word
 
 _TIME = r"([\d.]+ (?:h|m|s|ms|us|ns))"
 _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?)\s*"
@@ -10,18 +10,19 @@ _HEADING = r"\s*contended\s+total wait\s+max wait\s+avg wait\s+(?P<columns>\S.*?
 def _lock(now: Now, found: Found) -> None:
     if not (columns := now.words["columns"].split()):
         raise NotMine
-    parts = dict(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
-    kind, symbol = parts.get("type", ""), parts.get("symbol", "")
+    parts = Words(zip(columns, found[5].split(maxsplit=len(columns) - 1), strict=False))
+    kind, symbol, address = parts["type"], parts["symbol"], parts["address"]
     # a lock without a symbol, and a thread, are told by their number
-    told = symbol or parts.get("comm") or parts.get("owner")
-    number = parts.get("pid") or parts.get("address", "") * (not symbol or symbol.startswith("("))
+    number = parts["pid"] or address * (not symbol or symbol.startswith("("))
+    now.counts[address, 0] += 1
     now.report.lock(
-        " ".join(filter(None, (told, number))) or kind or found[5],
+        " ".join(filter(None, (symbol or parts["comm"] or parts["owner"], number))) or kind or found[5],
         kind,
-        parts.get("caller", ""),
+        parts["caller"],
         contended=int(found[1]),
         wait_total_ns=round(time_ns(found[2]) or 0),
         wait_max_ns=round(time_ns(found[3]) or 0),
+        distinct_locks=int(now.counts[address, 0] == 1) if address else None,
     )
 
 

@@ -4,7 +4,7 @@ import re
 
 from steelyard.recordings.lines import Found, Lines, Now, Words, has, known, rule
 
-_EVENT = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):(?:\s.*)?"
+_SAMPLE = r"\s*(\S.*?)\s+(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?([\d.]+):\s+(?:\d+\s+)?(\S+?):"
 _FRAME = r"\s+([0-9a-f]+) (\S.*?)(?:\+0x[0-9a-f]+)? \((\S.*)\)\s*"
 # by address and file: a module may stand as `[xfs]`; addresses from the upper half are the kernel's
 _KERNEL = re.compile(
@@ -15,8 +15,8 @@ _STACKS_MAX = 200_000
 # an idle machine is sampled more often
 _PAUSE_S = 10.0
 
-# a sample is followed by a frame
-sniff = has(rf"^{_EVENT}\n{_FRAME}$")
+# a sample with a frame, mostly below it
+sniff = has(rf"^{_SAMPLE}(?:.*\n)?{_FRAME}$")
 
 
 def _end(now: Now) -> None:
@@ -34,6 +34,9 @@ def _event(now: Now, found: Found) -> None:
     n["paused_s"] += gap_s * (gap_s > _PAUSE_S)
     # of several CPUs: not in order
     n |= {"first": min(at_s, n.get("first", at_s)), "last": max(at_s, n.get("last", at_s))}
+    # without a stack its function stands in the same line
+    if frame := re.fullmatch(_FRAME, found[5]):
+        _frame(now, frame)
 
 
 def _frame(now: Now, found: Found) -> None:
@@ -57,4 +60,4 @@ def _close(now: Now) -> None:
         report.notice("intervals-missing", text)
 
 
-read = Lines((rule(_FRAME, _frame), rule(_EVENT, _event), known(r"\s*$")), _close)
+read = Lines((rule(_FRAME, _frame), rule(rf"{_SAMPLE}(|\s.*)", _event), known(r"\s*$")), _close)

@@ -1,6 +1,7 @@
 """readprofile and kernprof (Linux). Ticks of the kernel's functions."""
 
 import re
+from itertools import chain
 
 from steelyard.recordings.lines import Found, Lines, Now, rule
 
@@ -21,31 +22,30 @@ def _count(now: Now, found: Found) -> None:
     # kernprof begins with its total, as a sorted readprofile does; readprofile ends with it
     n["leads"] += total and not now.counts
     n["capture"] += total and n["leads"]
-    now.counts[found["name"], n["capture"]] += int(found["count"])
+    now.counts["total" if total else found["name"], n["capture"]] += int(found["count"])
     n["capture"] += total and not n["leads"]
     n["totals"] += total
 
 
 def _close(now: Now) -> None:
     """Ticks between the first and the last capture where there are several."""
-    counts, report, n = now.counts, now.report, now.numbers
-    # where it is sorted otherwise, the only total stands among its functions
-    if n["totals"] == 1:
-        counts = {(name, 0.0): count for (name, _), count in counts.items()}
-    captures = sorted({at for _, at in counts})
-    for at in captures:
-        # functions without ticks are not printed
-        report.ticks({name: counts[name, at] for name, _ in counts})
-    if len(captures) > 1:
-        report.differences("profile", "the kernel's profile")
+    captures: dict[float, dict[str, int]] = {}
+    for (name, at), count in now.counts.items():
+        # where it is sorted otherwise, the only total stands among its functions
+        captures.setdefault(at * (now.numbers["totals"] != 1), {})[name] = count
+    found = list(captures.values())
+    names = dict.fromkeys(chain(*found))
+    # functions without ticks are not printed, nor are those that a list leaves out
+    if any(sum(ticks.values()) < 2 * ticks.get("total", 0) for ticks in found):
+        names = [name for name in names if all(name in ticks for ticks in found)]
+    for ticks in found:
+        listed = {name: ticks.get(name, 0) for name in names if name != "total"}
+        if rest := max(0, ticks.get("total", 0) - sum(listed.values())):
+            listed["functions not listed"] = rest
+        for name, count in listed.items():
+            now.report.stack(name if name == "USER" else f"{name}_[k]", count)
+    if len(found) > 1:
+        now.report.differences("profile", "the kernel's profile")
 
 
-read = Lines(
-    (
-        rule(r"\s*(?P<count>\d+) +(?P<name>total) +\d+\.\d+\s*", _count),
-        rule(_TICKS, _count),
-        rule(r"\s*(?P<name>TOTAL_SAMPLES) +(?P<count>\d+)\s*", _count),
-        rule(_KERNPROF, _count),
-    ),
-    _close,
-)
+read = Lines((rule(_TICKS, _count), rule(_KERNPROF, _count)), _close)

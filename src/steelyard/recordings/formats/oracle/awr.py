@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
+from itertools import accumulate
 
 from steelyard.recordings.cells import exact, moment_in, number, slug
 from steelyard.recordings.lines import Found, Lines, NotMine, Now, has, known, rule
@@ -85,7 +86,11 @@ def _row(now: Now, cells: Cells) -> None:
         report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
     elif name and "misses" in cells:
         counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
-        now.latch(name).update({to: int(count) for to, count in counts.items() if count is not None})
+        # Latch Activity cuts off more of a name
+        fits = [n for n in accumulate(name) if now.latches.get((0, n), {}).get("gets") == counts["gets"]]
+        now.latch(fits[0] if len(fits) == 1 else name).update(
+            {to: int(count) for to, count in counts.items() if count is not None}
+        )
     elif name:
         gets, waited = number(cells["get_requests"]), number(cells["wait_time_s"])
         counts = now.latch(name)

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from math import nan
 from typing import Any, cast
 
 from steelyard.errors import InputError
@@ -69,8 +70,7 @@ def _report(source: Source, head: str) -> Report:
     """A report with what the document says of its host."""
     host = dict(_HOST.findall(head))
     name = host.get("nodename", "").strip('"')
-    facts = {"host": name, "CPUs": host.get("number-of-cpus", "")}
-    return Report(source.place(), server=name, facts=facts)
+    return Report(source.place(), server=name, facts={"host": name, "CPUs": host.get("number-of-cpus", "")})
 
 
 def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
@@ -94,12 +94,16 @@ def _numbers(report: Report, at: tuple[float, float], value: Any, entity: str, n
     """Adds every number, with its path. at: time, and the seconds for which it stands."""
     if isinstance(value, dict):
         for inner, part in cast("dict[str, Any]", value).items():
-            _numbers(report, at, part, entity, f"{name}_{inner}".strip("_").replace("-", "_"))
+            path = f"{name}_{inner.strip('%')}{'_percent' * inner.startswith('%')}"
+            _numbers(report, at, part, entity, path.strip("_").replace("-", "_"))
     elif isinstance(value, list):
         for part in cast("list[dict[str, Any]]", value):
-            # a thing among others has its name first
+            # a thing among others has its name first; devices of one bus have texts besides
             (first, of), *others = part.items()
-            _numbers(report, at, dict(others), f"{first} {of}", name)
+            texts = [f" {key} {text}" for key, text in others if isinstance(text, str)]
+            _numbers(
+                report, at, dict(others), f"{first} {of}{''.join(texts) * (first == 'bus_number')}", name
+            )
     elif isinstance(value, int | float) and not isinstance(value, bool):
         report.sample(at[0], entity, name, float(value), at[1])
 
@@ -108,9 +112,8 @@ def _busy(report: Report) -> None:
     weights = {series: table[:, 2].sum() for series, table in report.samples.tables.items()}
     for (entity, metric), of_s in weights.items():
         # with -z a record lists no idle disk or interface
-        idle_s = max(weights.values()) - of_s
-        if idle_s and re.match("(disk-device|iface) .*(tps|kB|pck|util)", f"{entity} {metric}"):
-            report.sample(report.seconds or 0.0, entity, metric, 0.0, idle_s)
+        if re.match("(disk-device|iface) .*(tps|kB|pck|util)", f"{entity} {metric}"):
+            report.sample(nan, entity, metric, 0.0, max(weights.values()) - of_s)
     means = report.samples.means()
     idle, *others = (means.get(("cpu all", f"cpu_load_{name}")) for name in ("idle", "iowait", "steal"))
     if idle is not None:
