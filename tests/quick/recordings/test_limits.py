@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
+from steelyard.recordings import limits
 from steelyard.recordings.registry import reports_in
 from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Source
@@ -46,12 +47,16 @@ def schedule_of(folder: Path, name: str) -> str:
     return str(folder / "schedule.toml")
 
 
-def test_a_packed_file_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path: Path) -> None:
+def test_a_packed_file_that_unpacks_to_a_hundred_times_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # what any file may unpack to, here MiB and not tens of them
+    monkeypatch.setattr(limits, "_UNPACKED_BYTES", 4 << 20)
     place = tmp_path / "vmstat.txt.gz"
     with gzip.open(place, "wb") as file:
         file.write(VMSTAT.encode())
         # lines of blanks are packed to a thousandth
-        for _ in range(120):
+        for _ in range(8):
             file.write((b" " * 1023 + b"\n") * 1024)
     refused = refusal(str(place))
     assert "unpacks to more than 100 times its size" in str(refused)
