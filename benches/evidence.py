@@ -231,6 +231,8 @@ def _empty() -> duckdb.DuckDBPyConnection:
     """The views of a bundle without runs."""
     nowhere: Any = type("Nowhere", (), {"path": "", "close": lambda: None})
     connection = connect(nowhere, Inventory((), (), frozenset(), ()))
+    # a second thread costs more than it saves: the tables have few rows
+    connection.execute("set threads = 1")
     add_views(connection)
     return connection
 

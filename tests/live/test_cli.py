@@ -221,7 +221,7 @@ def test_the_package_runs_as_a_module() -> None:
 def test_modules_of_the_users_folder_are_not_ours(lab: Lab) -> None:
     for name in ("json", "queue", "random", "selectors", "signal", "tokenize"):
         (lab.folder / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    done = lab.run("run", small_study(lab.folder), "--bundle", lab.bundle)
+    done = lab.run("run", small_study(lab.folder, blocks=1), "--bundle", lab.bundle)
     assert done.returncode == 0 and "imported" not in done.stderr, done.stderr
 
 

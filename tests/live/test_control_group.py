@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,7 @@ levels = {{ HALF = {{ engine.cpu_quota = 0.5 }}, ONE = {{ engine.cpu_quota = 1 }
 [plan]
 clients = [2]
 warm_up_s = 0.1
-measure_s = 1
+measure_s = 0.5
 cool_down_s = 0.1
 blocks = {blocks}
 
@@ -146,11 +147,12 @@ def test_a_share_that_the_kernel_does_not_take_is_named_with_its_value() -> None
 @needs_groups
 def test_a_study_of_shares_ends_with_a_verdict_and_no_group(lab: Lab) -> None:
     path = lab.folder / "shares.toml"
-    path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=2))
+    path.write_text(STUDY.format(fixed="hogs.cpu_weight = 1", blocks=1))
     process = lab.start("run", path, "--bundle", lab.bundle)
     seen: set[str] = set()
     while process.poll() is None:
         seen |= control_groups(lab.ours())
+        time.sleep(0.05)
     _, err = process.communicate()
     assert process.returncode == 0, err
     assert len(seen) >= 2

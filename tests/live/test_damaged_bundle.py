@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from laboratory import Lab, small_study
+from made_bundles import finished_lab
 
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
@@ -30,9 +33,14 @@ def flipped(place: Path) -> None:
     place.write_bytes(content)
 
 
-def test_resume_runs_a_block_again_that_lost_a_run(lab: Lab) -> None:
-    study = small_study(lab.folder, blocks=2, measure_s=0.1)
-    assert lab.run("run", study, "--bundle", lab.bundle).returncode == 0
+@pytest.fixture
+def made() -> Iterator[Lab]:
+    with finished_lab() as lab:
+        yield lab
+
+
+def test_resume_runs_a_block_again_that_lost_a_run(made: Lab) -> None:
+    lab = made
     flipped(lab.bundle / "runs" / "0002" / "throughput.parquet")
     shutil.rmtree(lab.bundle / "runs" / "0003")
     assert lab.run("resume", lab.bundle).returncode == 0
@@ -48,16 +56,16 @@ def test_resume_runs_a_block_again_that_lost_a_run(lab: Lab) -> None:
     ]
 
 
-def test_every_command_takes_a_bundle_whose_name_is_a_pattern(lab: Lab) -> None:
-    study = small_study(lab.folder, blocks=1, measure_s=0.1)
+def test_every_command_takes_a_bundle_whose_name_is_a_pattern(made: Lab) -> None:
+    lab = made
     # the pattern finds the other one, and not itself
     path, other = lab.folder / "[ab]*=1.bundle", lab.folder / "b=1.bundle"
-    for place in (path, other):
-        assert lab.run("run", study, "--bundle", place).returncode == 0
+    assert lab.run("run", small_study(lab.folder, blocks=1), "--bundle", path).returncode == 0
+    lab.bundle.rename(other)
     shutil.rmtree(path / "runs" / "0002")
     done = lab.run("resume", path)
     assert (done.returncode, used(path)) == (0, [2, 3]), done.stderr
-    for command in (["report", path], ["compare", path, other], ["export", path, path / "out"]):
+    for command in (["report", path], ["compare", "--force", path, other], ["export", path, path / "out"]):
         assert lab.run(*command).returncode == 0
     asked = lab.run("sql", path, "select run from throughput group by run order by run", "--json")
     assert json.loads(asked.stdout) == [{"run": run} for run in (1, 2, 3)]

@@ -162,7 +162,7 @@ def test_resuming_an_unfinished_bundle_does_not(made: Lab, copy: Path) -> None:
 
 
 def test_the_next_command_after_one_option_is_to_compare_it(lab: Lab) -> None:
-    study = small_study(lab.folder, subject="sqlite")
+    study = small_study(lab.folder, subject="sqlite", blocks=1)
     head, _, rest = study.read_text().partition("[factors.handle]")
     study.write_text(f"{head}[plan]{rest.partition('[plan]')[2]}")
     done = lab.run("run", study, "--bundle", lab.bundle)

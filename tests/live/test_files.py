@@ -74,6 +74,6 @@ def test_ctrl_c_while_the_page_is_drawn_leaves_the_old_one(made: Lab) -> None:
 def test_a_study_has_as_many_open_files_as_the_hard_limit_permits(lab: Lab) -> None:
     hard = min(1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     few = Lab(lab.folder, prefix=("prlimit", f"--nofile=40:{hard}"))
-    done = few.run("run", small_study(lab.folder), "--bundle", lab.bundle)
+    done = few.run("run", small_study(lab.folder, blocks=1), "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
     assert json.loads((lab.bundle / "environment.json").read_text())["limits"]["open_files_soft"] == hard

@@ -241,7 +241,8 @@ def test_the_end_of_a_server_leaves_memory_that_another_uses_without_a_process_t
                     connection.execute(f"select from t{number}".encode())
             made = files_of([connection.info.backend_pid]) - before
         assert made
-        done = lab.run("run", small_study(lab.folder, subject="postgres"), "--bundle", lab.bundle)
+        study = small_study(lab.folder, subject="postgres", blocks=1)
+        done = lab.run("run", study, "--bundle", lab.bundle)
         assert done.returncode == 0, done.stderr
         assert left_of({*made}) == made
     finally:

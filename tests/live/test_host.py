@@ -207,6 +207,8 @@ def test_an_attribute_that_is_not_taken_is_named() -> None:
 
 def test_the_server_s_processes_under_load_have_the_option_s_slice(lab: Lab) -> None:
     text = study_text(subject="postgres", measure_s=3).replace("[plan]", "[plan]\nturns = false")
+    # slices are set, not used up
+    text = text.replace("rows = 1000", "rows = 1000\narrival.think_ms = 5")
     process = lab.start("run", host_study(lab.folder, text), "--bundle", lab.bundle)
     seen: set[tuple[float | None, ...]] = set()
 

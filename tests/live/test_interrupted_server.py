@@ -21,7 +21,8 @@ def test_a_server_at_an_address_that_returns_is_awaited(lab: Lab) -> None:
     with mariadb() as server:
         study = small_study(lab.folder, subject="mariadb", blocks=1, measure_s=3, think_ms=0)
         dsn = f'"mariadb"\ndsn = "mysql://root@localhost/lab?socket={server.socket}"'
-        work = 'kind = "sql"\n[workload.statements.one]\nsql = "select filler from item where id = 7"'
+        work = 'kind = "sql"\narrival.think_ms = 5\n[workload.statements.one]\n'
+        work += 'sql = "select filler from item where id = 7"'
         study.write_text(study.read_text().replace('"mariadb"', dsn).replace("rows = 1000", work))
         lab.start("run", study, "--bundle", lab.bundle)
         lab.wait_for(lambda: under_load(lab), "a run under load")

@@ -34,7 +34,7 @@ def toml(text: str) -> str:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """A finished study whose question is wild."""
     lab = Lab(tmp_path_factory.mktemp("printing"))
-    study = small_study(lab.folder)
+    study = small_study(lab.folder, blocks=1)
     study.write_text(study.read_text().replace("Which way?", toml(WILD)))
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr

@@ -262,7 +262,7 @@ levels = { THR = "threads", PRO = "processes" }
 
 
 def study_of(folder: Path, settings: str = "", factors: str = MODES, workload: str = "rows = 1000") -> Path:
-    path = small_study(folder, "sqlite", think_ms=0)
+    path = small_study(folder, "sqlite", blocks=1, think_ms=0)
     text = path.read_text()
     head, _, rest = text.partition("[factors.handle]")
     text = head.replace("rows = 1000", workload) + factors + "\n[plan]" + rest.partition("[plan]")[2]

@@ -216,7 +216,7 @@ def rate(writer: BundleWriter, readings: Mapping[float, float]) -> float:
     return float(Bundle(writer.path).evidence().view("rates")["rate_per_s"][-1])
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(slope=st.floats(0.1, 1e9), phase=st.floats(0.0, 0.9), step=st.floats(0.3, 1.5))
 def test_a_steady_counter_has_its_slope_as_rate_whenever_it_is_read(
     tmp_path_factory: pytest.TempPathFactory, slope: float, phase: float, step: float

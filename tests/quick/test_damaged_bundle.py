@@ -278,6 +278,7 @@ def test_kill_9_of_a_writer_leaves_whole_runs_and_a_draft_that_the_next_one_remo
         deadline = time.monotonic() + 60
         while len(list(path.glob("runs/[0-9]*"))) < wanted or not list(path.glob("runs/.*.draft")):
             assert writing.poll() is None and time.monotonic() < deadline
+            time.sleep(0.002)
         writing.send_signal(signal.SIGKILL)
         writing.wait()
         assert Bundle(path).inventory.notices == ()

@@ -85,10 +85,12 @@ Outcome = tuple[int, str, list[tuple[str, int]]]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    make_bundle(folder / "b")
-    make_bundle(folder / "other")
-    shutil.copytree(folder / "b", folder / "copy")
     with pytest.MonkeyPatch.context() as patch:
+        # each command reads all runs, and one block has all options
+        patch.setattr(damage, "STUDY", damage.STUDY.replace("blocks = 4", "blocks = 1"))
+        make_bundle(folder / "b")
+        make_bundle(folder / "other")
+        shutil.copytree(folder / "b", folder / "copy")
         patch.setattr(damage, "STUDY", damage.STUDY.replace("rows = 1000", "rows = 2000"))
         make_bundle(folder / "unlike")
     for name in "AB":

@@ -19,7 +19,7 @@ def settings_in(bundle: Bundle) -> dict[str, str]:
 def check_durability(lab: Lab, kind: str, durability: str) -> None:
     if kind == "mariadb":
         needs("MariaDB")
-    study = small_study(lab.folder, kind)
+    study = small_study(lab.folder, kind, blocks=1)
     study.write_text(study.read_text().replace(f'"{kind}"', f'"{kind}"\ndurability = "{durability}"'))
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr

@@ -177,7 +177,8 @@ class Lab:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"never: {why}"
-            time.sleep(0.02)
+            # most conditions read /proc of every process
+            time.sleep(0.05)
 
     def _modules(self) -> dict[str, str]:
         paths = [] if self.draws else [str(_DOUBLES)]

@@ -58,7 +58,7 @@ truths = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     factors=st.sampled_from(
         [

@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evidence import Truth, changed, evidence_of, study_of
@@ -226,7 +226,8 @@ def test_a_trade_off_among_several_options_is_named_as_one():
     assert "no difference" not in all_of(said)
 
 
-@pytest.mark.parametrize("seed", range(30))
+# by these seeds a difference is proven in both metrics, in one, and in none
+@pytest.mark.parametrize("seed", range(3))
 def test_a_pair_has_one_interval_and_one_outcome_in_the_verdict_and_in_the_table(seed: int):
     truth = {"A": Truth(), "B": Truth(throughput_per_s=10_300, user_us=30.5)}
     found = judge(evidence_of(TWO, truth, seed=seed))
@@ -271,8 +272,11 @@ def test_no_block_in_common_is_nothing_to_compare():
     assert said.outcome == "nothing to compare"
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 8), st.integers(2, 5))
+@settings(max_examples=6, deadline=None)
+@example(seed=1, blocks=1, copies=3)
+@example(seed=2, blocks=4, copies=2)
+@example(seed=3, blocks=5, copies=5)
+@given(seed=st.integers(0, 10_000), blocks=st.integers(1, 8), copies=st.integers(2, 5))
 def test_exact_copies_never_have_a_winner(seed: int, blocks: int, copies: int):
     study = study_of({"f": "ABCDE"[:copies]})
     said = verdict({label: Truth() for label in "ABCDE"[:copies]}, study, noise=0, blocks=blocks, seed=seed)
@@ -320,7 +324,8 @@ def test_reasons_and_the_table_of_costs_have_one_direction(a: Truth, b: Truth):
 
 def test_no_reason_names_a_metric_whose_comparison_is_open():
     open_or_small = 0
-    for seed in range(25):
+    # by the first p99 is open, by the second it differs too little
+    for seed in range(4):
         a, b = Truth(), Truth(throughput_per_s=10_400, user_us=29, switches=0.9)
         found = judge(evidence_of(TWO, {"A": a, "B": b}, noise=0.03, seed=seed))
         outcomes = {c.metric: c.outcome for c in found.comparisons if c.clients is None}

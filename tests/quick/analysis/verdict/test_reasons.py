@@ -139,8 +139,8 @@ def test_the_scheduler_s_share_of_a_slower_tail_is_told_where_the_loop_is_closed
     assert any(s.startswith("Run-queue wait of the server: ") and "transaction under B" in s for s in said)
     assert any(s.startswith("Voluntary switches of the server: ") and "fewer)" in s for s in said)
     assert not any("p99" in s for s in reasons(run_metrics(Truth(), long), closed_loop=False))
-    same = [reasons(run_metrics(Truth(), Truth(), seed=n)) for n in range(40)]
-    assert sum(any("p99" in s for s in sentences) for sentences in same) <= 2
+    same = [reasons(run_metrics(Truth(), Truth(), seed=n)) for n in range(15)]
+    assert sum(any("p99" in s for s in sentences) for sentences in same) <= 1
 
 
 def test_what_is_counted_has_room_beside_the_times_and_what_costs_more_comes_first():
