@@ -26,7 +26,6 @@ from steelyard.bundle.series.read import Series
 from steelyard.errors import InputError
 from steelyard.report.about import About, Phases
 from steelyard.report.page import comparison
-from steelyard.report.page.comparison import Together
 from steelyard.report.tables import bundles
 from steelyard.run_tables.disturbance import Disturbance
 from steelyard.study.study import Study
@@ -57,7 +56,8 @@ def found(named: list[Named]) -> list[BundleComparison]:
 def render(found: list[BundleComparison], *named: Named) -> str:
     judged = {name: judge(evidence) for name, evidence, _ in named or (bundle("one", Truth(), Truth(), 9),)}
     about = About("study", "Which?", "", "here", "1", Phases((2, 8), 0, 1, 0, 6, 1), 6)
-    return comparison.render(found, [], "", Together(judged, [Series()] * len(judged), about))
+    presented = comparison.as_one(judged, [(Series(), {})] * len(judged), about)
+    return comparison.render(found, [], "", presented)
 
 
 def printed(found: BundleComparison) -> str:

@@ -259,11 +259,11 @@ def write_folder(files: Sequence[Path], folder: Path, database: str) -> list[str
 def summary(header: Capture) -> Iterator[str]:
     """What the capture holds, what it leaves out, and what a replay of it cannot reproduce."""
     sizes = (
-        fmt.count(header.events, "statement", "statements"),
+        fmt.count(header.events, "statement"),
         fmt.count(len(header.classes), "class", "classes"),
-        fmt.count(len(header.sessions), "session", "sessions"),
+        fmt.count(len(header.sessions), "session"),
     )
-    yield (f"{header.source}: {', '.join(sizes)}, {header.clients} at one time, {header.duration_s:,.1f} s")
+    yield f"{header.source}: {', '.join(sizes)}, {header.clients} at one time, {header.duration_s:,.1f} s"
     for what, count in header.left_out.items():
         first = header.first.get(what)
         yield f"left out: {count:,} {what}{first and f' (first: {first})'}"

@@ -31,7 +31,6 @@ BATCHES = "texts of several statements, each measured as one"
 class _State:
     """Of a session, as its server has it. seen: whether its transactions are known, since one began."""
 
-    dialect: statements.Dialect
     open: bool = False
     autocommit: bool = True
     seen: bool = False
@@ -76,7 +75,7 @@ class Selection:
 
         https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
         """
-        state = _State(self.dialect)
+        state = _State()
         transaction: list[Entry] = []
         prepares = False
         for entry in entries:
@@ -101,7 +100,7 @@ class Selection:
             transaction.append(entry)
         yield transaction, _UNFINISHED if state.open else ""
 
-    def _whole(self, entries: list[Entry], unfinished: str = "") -> list[Entry]:
+    def _whole(self, entries: list[Entry], unfinished: str) -> list[Entry]:
         """Of a transaction, or of several, each begun by the end of the one before.
 
         A transaction is left out whole, but for its begin and its end beside others. unfinished: why the last

@@ -126,11 +126,11 @@ def write_images(folder: Path, presented: Presented) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     panels = [panel for figure in uniquely_named(figures(presented)) for panel in figure.panels]
     names = file_names(panel.name for panel in panels)
-    written: list[Path] = []
-    for panel in panels:
-        written.append(write_whole(folder / f"{names[panel.name]}.svg", svg(panel)))
-        written.append(write_whole(folder / f"{names[panel.name]}.png", png(panel)))
-    return written
+    return [
+        write_whole(folder / f"{names[panel.name]}.{form}", drawn(panel))
+        for panel in panels
+        for form, drawn in (("svg", svg), ("png", png))
+    ]
 
 
 # by the form that a user asks for

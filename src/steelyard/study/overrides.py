@@ -49,13 +49,12 @@ def adjusted(
     probes: Mapping[str, Any] | None = None,
     quick: bool = False,
     made: str = "",
-    notes: Sequence[str] = (),
     fleet: Path | None = None,
     settings: Sequence[Path] = (),
 ) -> Adjusted:
     """The study with these changes. Raises InputError.
 
-    made: a text that stands for a study file; `name` is then its name in messages. notes: on that text.
+    made: a text that stands for a study file; `name` is then its name in messages.
     until: half-width of the intervals that ends the study (plan.stop), as `1%`.
     subject: selects the built-in study `NAME-SUBJECT`, which has the same question for another server:
     settings and levels differ between servers, so a study has a variant for each.
@@ -85,9 +84,10 @@ def adjusted(
         own = {} if stop is None else stop.model_dump(exclude_unset=True)
         changes["stop"] = {**own, "half_width_percent": _half_width_percent(until)}
     _check(changes)
+    notes: list[str] = []
     if quick:
         shorter = quick_changes(study.plan, changes)
-        notes = [*notes, f"quick: {quick_text(study.plan.model_copy(update=changes), shorter)}"]
+        notes.append(f"quick: {quick_text(study.plan.model_copy(update=changes), shorter)}")
         changes |= shorter
     if not (changes or probes or fleet or settings):
         return Adjusted(text, name, notes)
@@ -97,7 +97,7 @@ def adjusted(
         raw["fleet"] = fleet_of(fleet).model_dump(exclude_defaults=True)
     raw["probes"] = {**raw.get("probes", {}), **(probes or {})}
     if settings:
-        notes = [*notes, *_compare_files(raw, study, settings)]
+        notes += _compare_files(raw, study, settings)
     return Adjusted(tomli_w.dumps(raw), name, notes)
 
 

@@ -15,6 +15,7 @@ from steelyard.errors import InputError
 
 _Pairs = Iterator[tuple[str, str]]
 VARIABLE = re.compile(r"\$\{(\w+)\}")
+# a text of these alone, or an empty one, holds no secret itself
 _VARIABLES = re.compile(r"(?:\$\{\w+\})*")
 
 # names of secrets; part of a regular expression
@@ -54,17 +55,12 @@ def is_secret(name: str) -> bool:
     return lower not in _HARMLESS and bool(_SECRET_NAME.search(name) or _COMMANDS.search(lower))
 
 
-def _only_variables(text: str) -> bool:
-    """Whether a text consists of ${NAME} variables only, or is empty: it holds no secret itself."""
-    return _VARIABLES.fullmatch(text) is not None
-
-
 def password_written(address: str) -> bool:
     """Whether an address (a URL, or libpq's `key = value`) holds a password other than as ${NAME}.
 
     Also one that the server's own parser would not find: its author means a password.
     """
-    return any(not _only_variables(text) for text in _passwords(address.strip()))
+    return not all(map(_VARIABLES.fullmatch, _passwords(address.strip())))
 
 
 def secret_written(name: str, value: object) -> bool:
@@ -74,7 +70,7 @@ def secret_written(name: str, value: object) -> bool:
     """
     text = str(value)
     if is_secret(name) and not _JUDGED_BY_VALUE.search(name):
-        return not (_only_variables(text) or _SWITCH.fullmatch(text))
+        return not (_VARIABLES.fullmatch(text) or _SWITCH.fullmatch(text))
     return ("=" in text or "://" in text) and password_written(text)
 
 

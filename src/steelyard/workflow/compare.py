@@ -16,13 +16,13 @@ from steelyard.analysis.comparison.unlike import Named, paired, refuse_without_p
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
-from steelyard.bundle.series.read import Rows, Series, read_series
+from steelyard.bundle.series.read import read_series
 from steelyard.bundle.storage.files import write_whole
 from steelyard.errors import InputError, shown
 from steelyard.printable import printable
 from steelyard.recordings.importing import bundle_of
 from steelyard.report.about.provenance import about_bundle
-from steelyard.report.page.comparison import Together, render
+from steelyard.report.page.comparison import as_one, render
 from steelyard.report.presented.words import heading
 from steelyard.report.tables import bundles
 
@@ -47,27 +47,15 @@ class Compared:
 
     def write(self, html: Path) -> None:
         """Writes the page. Raises InputError."""
-        series = [
-            _renamed(read_series(bundle, estimated_runs(evidence)), environment.get("paired", {}))
+        found = [
+            (read_series(bundle, estimated_runs(evidence)), environment.get("paired", {}))
             for bundle, (_, evidence, environment) in zip(self.bundles, self.named, strict=True)
         ]
-        together = Together(self.judged, series, about_bundle(self.bundles[0], shown(html)))
+        presented = as_one(self.judged, found, about_bundle(self.bundles[0], shown(html)))
         try:
-            write_whole(html, render(self.found, self.platforms, self.refusal, together))
+            write_whole(html, render(self.found, self.platforms, self.refusal, presented))
         except OSError as error:
             raise InputError(f"{html}: cannot be written: {error.strerror}") from None
-
-
-def _renamed(series: Series, paired: Mapping[str, str]) -> Series:
-    """With the names that options have in the comparison. paired: their own ones by these."""
-    names = {own: name for name, own in paired.items()}
-    found: dict[str, Rows] = vars(series)
-    return Series(
-        **{
-            kind: [{**row, "option": names.get(row["option"], row["option"])} for row in rows]
-            for kind, rows in found.items()
-        }
-    )
 
 
 def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Compared:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.analysis.comparison.block_table import block_table, points_of
-from steelyard.analysis.comparison.notices import PairNotices
+from steelyard.analysis.comparison.notices import error_notices, error_rates, shared_notices
 from steelyard.analysis.comparison.scatter import Fit, Ints, Scatter, scatter
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Notice, Outcome
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
@@ -74,7 +74,7 @@ class PairTests(Fit):
         super().__init__(block_table(run_metrics, metric.name, options, point))
         self._metric, self._margin = metric, margin
         self._clients = None if point is None else points_of(run_metrics)[point]
-        self._notices = PairNotices(run_metrics, metric, self)
+        self._notices, self._failed = shared_notices(metric, self), error_rates(run_metrics)
         self._chances = max(len(self.options) - 1, 1)
 
     def against(self, baseline: str, alpha: float = ALPHA) -> tuple[Comparison, ...]:
@@ -187,7 +187,7 @@ class PairTests(Fit):
             outcome = "inconclusive"
         elif metric.better == "neither":
             outcome = "different"
-        notices = self._notices.of(pair)
+        notices = (*self._notices, *error_notices(self._failed, pair))
         unclear = shown and outcome != "equivalent" and abs(distance) - wide < reach
         if unclear and blocks >= FEWEST_BLOCKS and metric.name in HEADLINES:
             at = "" if self._clients is None else f" at N = {self._clients}:"

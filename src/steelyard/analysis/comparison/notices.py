@@ -1,5 +1,7 @@
 """Notices of a comparison; each quotes the number that triggered it."""
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 
 from steelyard.analysis.comparison.scatter import Fit
@@ -13,31 +15,25 @@ _SIGNIFICANT = 0.01  # of notices: they are many, and each false one costs atten
 _OF_HEADLINES = ("drift", "unequal-variances", "zeros")
 
 
-class PairNotices:
-    """The notices of one metric at one point: those of all its pairs, and those of one pair."""
+def shared_notices(metric: Metric, fit: Fit) -> list[Notice]:
+    """Those of all pairs, by one metric at one point."""
+    texts = {
+        "few-blocks": _few_blocks(fit),
+        "incomplete-blocks": _incomplete(fit),
+        "zeros": _zeros(fit, metric),
+        "drift": _drift(fit, metric),
+        "unequal-variances": _unequal(fit, metric),
+    }
+    left_out = () if metric.name in HEADLINES else _OF_HEADLINES
+    return [Notice(code, text) for code, text in texts.items() if text and code not in left_out]
 
-    def __init__(self, run_metrics: RunMetrics, metric: Metric, fit: Fit) -> None:
-        texts = {
-            "few-blocks": _few_blocks(fit),
-            "incomplete-blocks": _incomplete(fit),
-            "zeros": _zeros(fit, metric),
-            "drift": _drift(fit, metric),
-            "unequal-variances": _unequal(fit, metric),
-        }
-        left_out = () if metric.name in HEADLINES else _OF_HEADLINES
-        self._shared = [Notice(code, text) for code, text in texts.items() if text and code not in left_out]
-        self._failed = error_rates(run_metrics)
 
-    def of(self, pair: tuple[str, str]) -> tuple[Notice, ...]:
-        """The notices of this pair."""
-        text = "the CPU that failed transactions used is counted in the cost of those that succeeded"
-        shares = {label: self._failed.get(label, 0.0) for label in pair}
-        errors = (
-            Notice("errors", text, label, detail=f"{percent(share)} failed")
-            for label, share in shares.items()
-            if share > 0
-        )
-        return (*self._shared, *errors)
+def error_notices(failed: Mapping[str, float], pair: tuple[str, str]) -> Iterator[Notice]:
+    """The options of a pair of which transactions failed. failed: their share, by option."""
+    text = "the CPU that failed transactions used is counted in the cost of those that succeeded"
+    for label in pair:
+        if share := failed.get(label):
+            yield Notice("errors", text, label, detail=f"{percent(share)} failed")
 
 
 def error_rates(run_metrics: RunMetrics) -> dict[str, float]:

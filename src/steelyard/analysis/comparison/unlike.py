@@ -116,7 +116,7 @@ def differences(here: Study, there: Study, of_here: Environment, of_there: Envir
     """What is compared: the server's version and build, settings, and how they were measured."""
     for fact in ("version", "origin"):
         yield from _unlike_servers(fact, of_here, of_there)
-    for own, label in of_there.get("paired", {}).items():
+    for label, own in of_there.get("paired", {}).items():
         yield f"option: {own} here, {label} there"
     for fact, text in _unlike_recorded(of_here, of_there):
         if fact not in _FACTS_OF_WORK:
@@ -209,7 +209,7 @@ def _paired(here: Named, there: Named, names: Mapping[str, str]) -> Named:
         raise InputError(f"{there[0]}: --as gives two options one name", f"its options: {', '.join(others)}")
     name, evidence, environment = there
     servers = {names.get(label, label): facts for label, facts in environment.get("servers", {}).items()}
-    pairs = {own: label for label, own in names.items() if label in others and label != own}
+    pairs = {label: own for label, own in names.items() if label in others and label != own}
     alike = replace(
         evidence,
         options=tuple(replace(one, label=names.get(one.label, one.label)) for one in evidence.options),

@@ -55,7 +55,7 @@ def sentence(
             )
         if best.serial and best.serial.trend:
             parts.append(f"{MISSED_TREND[0].upper()}{MISSED_TREND[1:]} ({correlation(best.serial)}).")
-        parts += [_other_fit(best, other, work) for other in absolute if _differ(best, other)]
+        parts += [_other_fit(other, work) for other in absolute if _differ(best, other)]
     if beyond := [p.clients for p in points if p.oversubscribed]:
         cpus = f"{topology.cpus} CPU{'s' * (topology.cpus != 1)}"
         parts.append(
@@ -137,7 +137,7 @@ def _differ(best: Curve, other: Curve) -> bool:
     return any(not (a.low <= b.value <= a.high and b.low <= a.value <= b.high) for a, b in pairs)
 
 
-def _other_fit(best: Curve, other: Curve, work: Workload) -> str:
+def _other_fit(other: Curve, work: Workload) -> str:
     parts = [f"contention {_share(other.parameters['sigma'])}"]
     if other.model == "shared-core":
         parts.append(f"{_share(other.parameters['yield'])} of a core each beyond the cores")

@@ -6,8 +6,6 @@ time of a round is the time until all of them are answered. An emulated guest me
 the time that its clock makes of them.
 """
 
-from collections.abc import Iterable, Sequence
-
 from steelyard.analysis.judgement import Metric, Notice
 from steelyard.analysis.metrics.measured import Measured, by_column, time_cost
 from steelyard.bundle.evidence import Evidence
@@ -17,8 +15,6 @@ GEOMEAN = Metric("query_geomean_ms", "geometric mean of query times", "ms", "low
 ROUND = Metric("round_ns", "time of a round", "ns", "lower")
 PER_HOUR = Metric("queries_per_h", "queries per hour", "queries/h", "higher")
 INSTRUCTION_TIME = Metric("instruction_us_per_txn", "instruction time", "us/txn", "lower")
-# no client waited for these transactions, and seconds of this clock are no time
-_MEANINGLESS = ("throughput_per_s", "p50_ns", "p95_ns", "p99_ns")
 # a sleep is a switch away and one back: of less than one transaction in ten it is no reason
 SLEEPS = Metric("latch_sleeps_per_txn", "sleeps for latches", "1/txn", "lower", 0.1)
 ASLEEP = time_cost("latch_wait_us_per_txn", "time asleep for latches")
@@ -49,6 +45,8 @@ _TIMES = """
         group by run, point having count(*) = (from counted)
     union all select 'queries_per_h', run, point, transactions / seconds * (from counted) * 3600 from points
 """
+# what the queries come to together, and the time of each
+QUERIES = Measured([GEOMEAN, ROUND, PER_HOUR], _TIMES)
 
 
 def queries_of(evidence: Evidence) -> list[str]:
@@ -59,23 +57,10 @@ def queries_of(evidence: Evidence) -> list[str]:
     return evidence.column(query)
 
 
-def query_metrics(queries: Sequence[str]) -> list[Measured]:
-    """What the queries come to together, and the time of each."""
-    return [Measured([GEOMEAN, ROUND, PER_HOUR], _TIMES)] if queries else []
-
-
 def instruction_metrics(evidence: Evidence) -> list[Measured]:
     """Time per transaction by the guest's clock; none where times are real."""
     query = "select run, point, ratio(1e6 * seconds, transactions) as instruction_us_per_txn from points"
     return [Measured([INSTRUCTION_TIME], by_column(query))] if evidence.instruction_time else []
-
-
-def meaningful(evidence: Evidence, metrics: Iterable[Metric]) -> list[Metric]:
-    """Those that mean something; instruction time first, where it was measured."""
-    if not evidence.instruction_time:
-        return list(metrics)
-    rest = (m for m in metrics if m.name not in _MEANINGLESS)
-    return [INSTRUCTION_TIME, *rest]
 
 
 def instruction_notices(evidence: Evidence) -> list[Notice]:

@@ -28,10 +28,9 @@ from steelyard.analysis.metrics.particular import (
     GEOMEAN,
     INSTRUCTION_TIME,
     LATCH_COSTS,
+    QUERIES,
     instruction_metrics,
-    meaningful,
     queries_of,
-    query_metrics,
 )
 from steelyard.analysis.metrics.programs import SCORE, program_metrics, recorded_metrics
 from steelyard.analysis.metrics.storage import without_storage
@@ -138,21 +137,24 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     run, point, option, block, slot, clients = zip(*evidence.rows(query), strict=True)
     declared, queries = _declared(evidence), queries_of(evidence)
     found = _Columns(evidence, len(run))
+    # of a guest the foremost
+    found.add(*instruction_metrics(evidence))
     found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": evidence.recorded}))
     found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
     found.metrics.append(ERRORS)
-    found.add(*instruction_metrics(evidence), *_waits(evidence), LATCH_COSTS, *program_metrics(evidence))
+    found.add(*_waits(evidence), LATCH_COSTS, *program_metrics(evidence))
     found.add(
         *recorded_metrics(evidence, {n for n, column in found.values.items() if np.isfinite(column).any()})
     )
-    found.add(*simulated_metrics(evidence), *query_metrics(queries))
+    found.add(*simulated_metrics(evidence), *[QUERIES] * bool(queries))
     found.add(Measured([], by_column(_ENGINE), {"limits": [*_limits(evidence)]}))
-    # rounds per second and the slowest of a hundred rounds are of no use
-    left_out = (THROUGHPUT, *_LATENCIES) if queries else ()
+    # rounds per second and the slowest of a hundred rounds are of no use; nor are those of a guest, where no
+    # client waited and seconds of the clock are no time
+    left_out = (THROUGHPUT, *_LATENCIES) if queries or evidence.instruction_time else ()
     metrics = RunMetrics(
         metrics=tuple(
             _in_words_of(m, evidence.workload)
-            for m in dict.fromkeys(meaningful(evidence, found.metrics))
+            for m in dict.fromkeys(found.metrics)
             if (found.values[m.name] > 0).any() and m not in left_out
         ),
         run=np.array(run),

@@ -13,6 +13,7 @@ from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, quantity
 
 _FACTOR_MAX = 2.0
+# filesystems without storage
 _IN_MEMORY = ("tmpfs", "ramfs")
 # their bytes reach disks of another machine
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "fuse.sshfs", "fuse.glusterfs")
@@ -49,21 +50,16 @@ _MOVED = """
 """
 
 
-def _in_memory(evidence: Evidence) -> bool:
-    """Whether the data folder is on a filesystem without storage."""
-    return evidence.storage.get("filesystem") in _IN_MEMORY
-
-
 def without_storage(evidence: Evidence) -> set[str]:
     """Names of the costs of storage that do not count in this study."""
-    if _in_memory(evidence):
+    if evidence.storage.get("filesystem") in _IN_MEMORY:
         return {source.metric.name for source in _of_kind(evidence, "storage")}
     return {metric.name for metric, _ in contradicted(evidence)}
 
 
 def storage_notices(evidence: Evidence) -> list[Notice]:
     """Which costs of storage are disregarded, and why."""
-    if _in_memory(evidence):
+    if evidence.storage.get("filesystem") in _IN_MEMORY:
         subject = evidence.study.subject
         served = evidence.workload.WHO == "server" and subject.kind != "null" and not subject.dsn
         folder, kind = evidence.storage.get("data_dir", "data"), evidence.storage["filesystem"]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steelyard.analysis.judgement import Comparison, Metric, Notice
-from steelyard.analysis.metrics.measured import sources
 from steelyard.analysis.metrics.run_metrics import THROUGHPUT, RunMetrics
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import change, listed, percent
@@ -37,11 +36,6 @@ def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[C
     ]
 
 
-def logs_of(evidence: Evidence) -> set[str]:
-    """Names of the costs that are bytes of a log, which a server writes per time and per page as well."""
-    return {source.metric.name for source in sources(evidence.declared) if source.metric.kind == "log"}
-
-
 def pace_notices(
     evidence: Evidence, run_metrics: RunMetrics, comparisons: Iterable[Comparison]
 ) -> list[Notice]:
@@ -50,7 +44,7 @@ def pace_notices(
     logs = [
         m
         for m in run_metrics.metrics
-        if m.name in logs_of(evidence) and np.nanmax(run_metrics.values[m.name]) >= m.smallest_effect
+        if m.kind == "log" and np.nanmax(run_metrics.values[m.name]) >= m.smallest_effect
     ]
     parts = [
         *(_of_log(evidence, metric) for metric in logs),

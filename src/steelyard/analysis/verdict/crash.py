@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.analysis.comparison.pairwise import PairResult
-from steelyard.analysis.validity.pace import logs_of
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, quantity
@@ -135,13 +134,12 @@ def schema_costs(findings: Findings, pair: PairResult) -> str:
     mine, other = (findings.evidence.schemas.get(label, {}) for label in (pair.option, pair.other))
     sizes = {name: mine[name] - other[name] for name in _SIZES if name in mine and name in other}
     parts = [f"{_change(size, 'bytes')} for {_SIZES[name]}" for name, size in sizes.items() if size]
-    if sizes:
-        # at another pace, bytes of a log per transaction are not the cost of the schema
-        logs = set[str]() if findings.unlike_pace(pair) else logs_of(findings.evidence)
+    # at another pace, bytes of a log per transaction are not the cost of the schema
+    if sizes and not findings.unlike_pace(pair):
         parts += [
             f"{_change(cost.change, cost.unit)} {cost.metric.title} {cost.metric.each}"
             for cost in findings.costs.of(pair)
-            if cost.metric.name in logs and cost.material
+            if cost.metric.kind == "log" and cost.material
         ]
     return f"{pair.option} takes {listed(parts)} than {pair.other}." if parts else ""
 

@@ -5,7 +5,7 @@ that is proven, material and large enough.
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.comparison.block_table import shared_points
@@ -16,7 +16,7 @@ from steelyard.analysis.metrics.run_metrics import P99, THROUGHPUT, RunMetrics
 from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.analysis.validity.equal_work import WorkCheck
 from steelyard.analysis.validity.gauges import GaugeFinding
-from steelyard.analysis.validity.pace import logs_of, unlike_pace
+from steelyard.analysis.validity.pace import unlike_pace
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.analysis.verdict.decision import capitalised
 from steelyard.bundle.evidence import Evidence
@@ -113,8 +113,7 @@ class Findings:
         workload = self.evidence.workload
         closed_loop = not workload.open_loop and workload.steady
         pair = self.pairwise.toward(pair)
-        left_out = logs_of(self.evidence) if self.unlike_pace(pair) else set[str]()
-        return reasons(self.costs, pair, closed_loop, self._over, left_out)
+        return reasons(self.costs, pair, closed_loop, self._over, self.unlike_pace(pair))
 
     def unlike_pace(self, pair: PairResult) -> bool:
         """Whether the pace of one of two options is much above or below that of the baseline."""
@@ -140,12 +139,13 @@ def names(text: str, label: str) -> bool:
 
 
 def reasons(
-    costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "", left_out: Container[str] = ()
+    costs: Costs, pair: PairResult, closed_loop: bool = True, over: str = "", other_pace: bool = False
 ) -> Sentences:
     """One sentence per cost, CPU first; what the tables call equivalent or leave open is no reason.
 
     closed_loop: clients send as soon as they are answered, so that throughput can follow from CPU. over: the
-    load points of which each figure is a mean, ` over 1 to 8 clients`. left_out: costs that explain nothing.
+    load points of which each figure is a mean, ` over 1 to 8 clients`. other_pace: bytes of a log, which a
+    server writes per time and per page as well, explain nothing.
     """
     by_name = {cost.metric.name: cost for cost in costs.of(pair)}
     found: list[str] = []
@@ -158,7 +158,7 @@ def reasons(
         cost
         for name, cost in by_name.items()
         if name not in (SERVER_CPU.name, *PARTS)
-        and name not in left_out
+        and not (other_pace and cost.metric.kind == "log")
         and cost.material
         and cost.relative >= _LEAST_CHANGE
         and costs.outcome(cost.metric, pair) not in ("equivalent", "inconclusive")

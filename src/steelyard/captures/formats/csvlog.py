@@ -50,10 +50,8 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
                 line = Line(*(row[at] for at in _TAKEN), number=number, place=f"{path}:{begin}")
                 yield from statements.take(line)
                 begin = rows.line_num + 1
-        except ValueError as error:
-            raise InputError(f"{path}:{begin}: no record of {NAME}: {error}") from None
-        except csv.Error as error:
-            if "unexpected end of data" not in str(error):
+        except (ValueError, csv.Error) as error:
+            if isinstance(error, ValueError) or "unexpected end of data" not in str(error):
                 raise InputError(f"{path}:{begin}: no record of {NAME}: {error}") from None
             # the server was still writing, or the file was cut
             records.leave(INCOMPLETE, f"{path}:{begin}")

@@ -87,14 +87,13 @@ def _records(path: Path) -> Iterator[tuple[int, tuple[str | None, str, str, str]
         for number, line in enumerate(file, start=1):
             if skip:
                 skip -= 1
-            elif _START.fullmatch(line):
-                if record:
-                    yield begin, (*record, _text(argument))
-                record = None
-                skip = _HEADER_LINES
-            elif found := _LINE.fullmatch(line):
-                if record:
-                    yield begin, (*record, _text(argument))
+                continue
+            started, found = _START.fullmatch(line), _LINE.fullmatch(line)
+            if record and (started or found):
+                yield begin, (*record, _text(argument))
+            if started:
+                record, skip = None, _HEADER_LINES
+            elif found:
                 record, argument, begin = (found[1], found[2], found[3]), [found[4]], number
             else:
                 argument.append(line)

@@ -137,7 +137,7 @@ def _tps(tps: Table, runs: Rows, end: float, palette: Palette) -> Spec:
         "y": scaled(data, "tps", None, pad=0.08, **bare_axis(tickCount=5, minExtent=_LEFT)),
         "color": coloured,
     }
-    layers = [*_ground(runs), *_drawn(data, place, tip, {}, 2), *_labels(runs, coloured)]
+    layers = [_ground(runs), *_drawn(data, place, tip, {}, 2), *_labels(runs, coloured)]
     return zoomable(view(200, layers, data), 0, end)
 
 
@@ -154,7 +154,7 @@ def _cpu(cpu: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     ends = _last(data, roles, y["scale"]["domain"]) if len(roles) > 1 else []
     at = {"x": {"value": "width"}, "y": quantitative("percent", None), "text": {"field": "role"}}
     names = layer("text", at, rows=ends, align="left", dx=6, style="muted")
-    layers = [*_ground(runs), *_drawn(data, place, tip, by_role, 1.75), names]
+    layers = [_ground(runs), *_drawn(data, place, tip, by_role, 1.75), names]
     return zoomable(view(150, layers, data), 0, end)
 
 
@@ -185,10 +185,10 @@ def _time(name: str) -> Spec:
     )
 
 
-def _ground(runs: Rows) -> list[Spec]:
+def _ground(runs: Rows) -> Spec:
     stripes = [run for run in runs if run["parity"]] if len(runs) <= 2 * _LABELS_MAX else []
     place = {"x": _time("start"), "x2": {"field": "end"}}
-    return [layer("rect", place, rows=stripes, style="faint", opacity=0.08, clip=True)]
+    return layer("rect", place, rows=stripes, style="faint", opacity=0.08, clip=True)
 
 
 def _labels(runs: Rows, coloured: Spec) -> list[Spec]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from steelyard import quantities as fmt
@@ -28,20 +28,10 @@ from steelyard.report.tables import bundles
 _CHARTS = (scaling, latches, latency, since_start, CPU.figure, RECORDED.figure, MEMORY.figure)
 
 
-@dataclass(frozen=True)
-class Together:
-    """What the pictures show. judged: by the bundle's name; about: of the first bundle."""
-
-    judged: Mapping[str, Judgement]
-    series: Sequence[Series]
-    about: About
-
-
 def render(
-    found: Sequence[BundleComparison], platforms: Sequence[str], refusal: str, together: Together
+    found: Sequence[BundleComparison], platforms: Sequence[str], refusal: str, presented: Presented
 ) -> str:
-    """The page as text: self-contained, everything that came from outside escaped."""
-    presented = as_one(together)
+    """The page as text: self-contained, everything that came from outside escaped. presented: `as_one`."""
     # what the pictures mean is in each bundle's own report
     figures = [replace(figure, notes=()) for chart in _CHARTS if (figure := chart(presented))]
     figures += [against(one, presented) for one in found]
@@ -52,7 +42,7 @@ def render(
         presented,
         drawn := uniquely_named(figures),
         question=presented.judgement.question,
-        when=together.about.when,
+        when=presented.about.when,
         figures=drawn,
         sentences=answers or ["No metric is in both."],
         found=found,
@@ -61,9 +51,14 @@ def render(
     )
 
 
-def as_one(together: Together) -> Presented:
-    """The bundles as one whose options are those of all, so that every chart draws them side by side."""
-    judged, about = together.judged, together.about
+def as_one(
+    judged: Mapping[str, Judgement], found: Sequence[tuple[Series, Mapping[str, str]]], about: About
+) -> Presented:
+    """The bundles as one whose options are those of all, so that every chart draws them side by side.
+
+    judged: by the bundle's name. found: of each its series, and by option there the one that it is compared
+    with, where that has another name. about: of the first bundle.
+    """
     options = {
         (name, option): name if len(judgement.options) == 1 else f"{name} {option}"
         for name, judgement in judged.items()
@@ -85,8 +80,12 @@ def as_one(together: Together) -> Presented:
     judgement = replace(first, **{**nothing, **own, **drawn})
     rows = {
         kind: [
-            {**row, "option": options[name, row["option"]], "run": (name, row.get("run"))}
-            for name, series in zip(judged, together.series, strict=True)
+            {
+                **row,
+                "option": options[name, here.get(row["option"], row["option"])],
+                "run": (name, row.get("run")),
+            }
+            for name, (series, here) in zip(judged, found, strict=True)
             for row in getattr(series, kind)
         ]
         for kind in ("throughput", "gauges", "latency")

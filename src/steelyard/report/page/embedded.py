@@ -15,15 +15,9 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from steelyard.bundle.storage.files import write_whole
-from steelyard.report.charts.figure import DASHES, Figure, config, svg
+from steelyard.report.charts.figure import Figure, config, svg
 from steelyard.report.drawing import draw
-from steelyard.report.presented import Palette
 from steelyard.user_cache import cache_folder, closed
-
-
-def key_of(palette: Palette) -> list[tuple[str, str, str]]:
-    """For the page's own key: name, number of the colour, dashes; in the order of the domain."""
-    return [(name, str(i), " ".join(map(str, DASHES[i]))) for i, name in enumerate(palette.domain)]
 
 
 def stills(figures: Sequence[Figure]) -> dict[str, str]:

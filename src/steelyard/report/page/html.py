@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
 from steelyard.report.charts import figures
-from steelyard.report.charts.figure import Figure, hues, uniquely_named
-from steelyard.report.page.embedded import key_of, specifications, stills, vega_script
+from steelyard.report.charts.figure import DASHES, Figure, hues, uniquely_named
+from steelyard.report.page.embedded import specifications, stills, vega_script
 from steelyard.report.page.method import facts_of
 from steelyard.report.presented import Presented
 from steelyard.report.presented.ranking import Row
@@ -98,7 +98,11 @@ def page(template: str, title: str, presented: Presented, drawn: Sequence[Figure
             say=speaker(presented.judgement.options),
             open_max=_OPEN_MAX,
             palette=presented.palette,
-            key=key_of(presented.palette),
+            # name, number of the colour, dashes
+            key=[
+                (name, str(i), " ".join(map(str, DASHES[i])))
+                for i, name in enumerate(presented.palette.domain)
+            ],
             hues=list(zip(hues(), hues(dark=True), strict=True)),
             images=stills(drawn),
             embedded=specifications(drawn),

@@ -1,7 +1,5 @@
 """How it was measured, as groups of named facts."""
 
-from collections.abc import Sequence
-
 from steelyard import quantities as fmt
 from steelyard.bundle.series.read import MonitorCost
 from steelyard.report.about import About, Phases, Texts
@@ -14,9 +12,9 @@ _MOSTLY = 0.5
 def facts_of(presented: Presented, blocks: str) -> list[tuple[str, Texts]]:
     """Groups by title. blocks: whole ones, as text."""
     about, phases = presented.about, presented.about.phases
-    plan = {about.points_are: _numbers(phases.clients)}
+    plan = {about.points_are: ", ".join(map(str, phases.clients))}
     if about.load_points and set(about.load_points) != set(phases.clients):
-        plan[f"{about.points_are} connected"] = _numbers(about.load_points)
+        plan[f"{about.points_are} connected"] = ", ".join(map(str, about.load_points))
     measured = {
         "blocks": (
             f"{blocks} of {phases.blocks} planned, each holding every option once in random order"
@@ -41,10 +39,6 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, Texts]]:
         ("Monitors and their own cost", monitors),
     )
     return [(title, facts) for title, facts in groups if facts]
-
-
-def _numbers(points: Sequence[int]) -> str:
-    return ", ".join(map(str, points))
 
 
 def _runs(about: About) -> str:

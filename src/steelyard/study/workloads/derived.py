@@ -98,11 +98,6 @@ class OrderEntryWorkload(DerivedWorkload):
         return "keying and think times are" if self.waits else ""
 
     @property
-    def clients_apart(self) -> int:
-        """Those of the reporting query."""
-        return self.report_clients
-
-    @property
     def background_clients(self) -> int:
         """Those of the reporting query."""
         return self.report_clients

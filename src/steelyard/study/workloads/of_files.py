@@ -49,11 +49,6 @@ class PgbenchWorkload(SqlWorkload, DrivenWorkload):
         found = _ENTRY.fullmatch(entry)
         return (found["name"], int(found["weight"] or 1)) if found else (entry, 1)
 
-    @property
-    def sends_parameters(self) -> bool:
-        """Whether values are bound: as in pgbench, by every protocol but the simple one."""
-        return self.handle != "none"
-
     def summary(self) -> dict[str, str]:
         """Scripts and scale, arrival, threads."""
         return {

@@ -1,7 +1,7 @@
 """The workload of any program that reports a score: N instances start together, each with its own score."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -160,7 +160,7 @@ class ProgramWorkload(Workload):
                 raise ValueError(f'variables: invalid name "{name}"; reserved: {", ".join(FILLED)}')
         for key, used, known in (
             ("command", self._used(), {*FILLED, *self.variables}),
-            ("prepare", _names_in_all(self.prepare), {"study", "scratch", "programs"}),
+            ("prepare", names_in(" ".join(self.prepare)), {"study", "scratch", "programs"}),
         ):
             if unknown := sorted(used - known):
                 raise ValueError(f"{key}: unknown {{{unknown[0]}}}{nearest(unknown[0], known)}")
@@ -233,8 +233,4 @@ class ProgramWorkload(Workload):
         }
 
     def _used(self) -> set[str]:
-        return _names_in_all([*self.command, *map(str, self.environment.values()), self.folder])
-
-
-def _names_in_all(texts: Sequence[str]) -> set[str]:
-    return {name for text in texts for name in names_in(text)}
+        return names_in(" ".join([*self.command, *map(str, self.environment.values()), self.folder]))

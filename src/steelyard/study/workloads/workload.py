@@ -92,7 +92,7 @@ class Workload(Strict):
     @property
     def clients_apart(self) -> int:
         """The first so many clients execute other transactions than the rest: they are not compared."""
-        return 0
+        return self.background_clients
 
     @property
     def background_clients(self) -> int:

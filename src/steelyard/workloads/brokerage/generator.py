@@ -56,9 +56,7 @@ class _Tables:
         return (f"{kind},{name},{sells},{market}\n" for kind, name, sells, market in TRADE_TYPES)
 
     def taxrate(self) -> Lines:
-        return (
-            f"{tax_id(n)},Tax rate {n:03},{rate_millionths(n) / 1e6:.5f}\n" for n in range(1, TAX_RATES + 1)
-        )
+        return (f"X{n:03},Tax rate {n:03},{rate_millionths(n) / 1e6:.5f}\n" for n in range(1, TAX_RATES + 1))
 
     def exchange(self) -> Lines:
         each = self._scale.securities // len(EXCHANGES)
@@ -195,7 +193,7 @@ class _Tables:
     def customer_taxrate(self) -> Lines:
         for c in range(1, self._scale.customers + 1):
             for number in rates_of(c):
-                yield f"{c},{tax_id(number)}\n"
+                yield f"{c},X{number:03}\n"
 
     def broker(self) -> Lines:
         totals = past_of(self._scale).brokers()
@@ -233,11 +231,6 @@ class _Tables:
 
 def _accounts(scale: Scale) -> Iterator[int]:
     return (account for c in range(1, scale.customers + 1) for account in accounts_of(c))
-
-
-def tax_id(number: int) -> str:
-    """Key of a tax rate."""
-    return f"X{number:03}"
 
 
 def _industry_id(number: int) -> str:

@@ -5,7 +5,7 @@ from steelyard.workloads.brokerage import trade_order
 from steelyard.workloads.brokerage.draws import price_cents, puts, symbol, walk
 from steelyard.workloads.brokerage.scale import Scale
 
-_TICKER_QUEUE = "prices on the ticker"
+_TICKER_QUEUE, _ENTRY = "prices on the ticker", ["s", "price", "quantity"]
 # of 20 entries of a feed half are trades; the others are limits that a price meets, or prices of any security
 _HALF = 10
 _TRIGGERED = (
@@ -95,7 +95,7 @@ def trade_result(clients: int) -> Kind:
         execute("insert settlement"),
         when(":cash = 1", [execute("update balance"), execute("insert cash")]),
         COMMIT,
-        {"do": "send", "queue": _TICKER_QUEUE, "values": ["s", "price", "quantity"]},
+        {"do": "send", "queue": _TICKER_QUEUE, "values": _ENTRY},
     ]
     takes = ({"queue": trade_order.MARKET_QUEUE, "into": ["t", "s"]},)
     return Kind(_RESULT, Scripted(0, tuple(steps), takes=takes, clients=clients))
@@ -130,11 +130,10 @@ def _holdings() -> Steps:
 def market_feed(scale: Scale, clients: int) -> Kind:
     """One per 20 entries: each updates a price, and executes the limits that it meets."""
     numbers = range(1, _HALF + 1)
-    names = ("s", "price", "quantity")
-    entries = [step for n in numbers for step in (*(put(name, f":{name}{n}") for name in names), *_ticked())]
+    entries = [step for n in numbers for step in (*(put(name, f":{name}{n}") for name in _ENTRY), *_ticked())]
     others = [step for n in numbers for step in _other_entry(n, scale)]
     takes = (
-        {"queue": _TICKER_QUEUE, "into": ["s", "price", "quantity"], "count": _HALF, "least": _HALF},
+        {"queue": _TICKER_QUEUE, "into": _ENTRY, "count": _HALF, "least": _HALF},
         {"queue": trade_order.TRIGGER_QUEUE, "into": ["met_s", "met_price"], "count": _HALF, "least": 0},
     )
     return Kind(_FEED, Scripted(0, (*entries, *others), takes=takes, clients=clients))
