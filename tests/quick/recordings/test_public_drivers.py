@@ -13,6 +13,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
 from steelyard.recordings.importing import import_files, write_recording
 from steelyard.recordings.report import Report
+from steelyard.report.presented.ranking import shown_at
 
 _SAMPLES = "timeStamp,elapsed,label,threadName,success{}\n{}"
 _PROGRESS = (
@@ -137,11 +138,11 @@ def test_options_compare_at_the_load_points_that_both_have(tmp_path: Path) -> No
     found = judged(written(tmp_path, texts))
     (ratio,) = (c.ratio for c in found.comparisons if (c.metric, c.clients) == ("throughput_per_s", None))
     assert ratio == pytest.approx(2)
-    assert found.shown_at == (None, [8, 16])
+    assert shown_at(found) == (None, [8, 16])
 
 
 def test_options_without_a_common_load_point_are_shown_at_one(tmp_path: Path) -> None:
     texts = {f"A/{n}.txt": pgbench(1000 * n, n) for n in (8, 16)} | {"B/a.txt": pgbench(9000, 32)}
     found = judged(written(tmp_path, texts))
-    assert found.shown_at == (32, [32])
+    assert shown_at(found) == (32, [32])
     assert not found.comparisons

@@ -294,22 +294,6 @@ class Judgement:
     def _levels(self) -> dict[tuple[str, int | None, str], Estimate]:
         return {(e.metric, e.clients, e.option): e for e in self.estimates}
 
-    @cached_property
-    def shown_at(self) -> tuple[int | None, list[int]]:
-        """Clients of the figures that stand for options, and the load points of which these are means.
-
-        None: of the points that all options have; else those of most options, the most clients.
-        """
-        foremost, at = self.headlines.foremost, dict[int | None, set[str]]()
-        for metric, clients, option in self._levels:
-            if foremost and metric == foremost.name:
-                at.setdefault(clients, set()).add(option)
-        numbers = sorted(filter(None, at))
-        if None in at or not numbers:
-            return None, [n for n in numbers if at[n] == set().union(*at.values())]
-        most = max(numbers, key=lambda n: (len(at[n]), n))
-        return most, [most]
-
     def level(self, metric: str, option: str, clients: int | None = None) -> Estimate | None:
         """At this number of clients; over all load points if no option has this number, or None is given."""
         of_point = any((metric, clients, one) in self._levels for one in self.options)

@@ -47,10 +47,9 @@ _SECONDS = """
     where statement = 'transaction' and second >= 0 order by run, point, second
 """
 
-# A counter's value at the edges of a phase lies on the line between the readings around it: its growth is a
-# weighted sum of four readings, with the same weights for all counters of a monitor, unless some appear or
-# vanish. Monitors list only what exists: a counter that the monitor's earlier readings (zero_ns to zeroed_ns)
-# lack was 0 in them.
+# A counter's value at the edges of a phase lies on the line between the readings around it. Its growth is a
+# sum of four readings, weighted alike for all counters of a monitor, unless some appear or vanish. A counter
+# that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
 _RATES = """
     with around as (
         select run, point, monitor,
@@ -62,9 +61,9 @@ _RATES = """
         from measures join measured.readings using (run)
         group by run, point, monitor, start_ns, end_ns having count(distinct series) = 1
     ), weights as (
-        select run, point, monitor, first_ns, last_ns, unnest([b0, b1, e0, e1]) as t_ns,
+        select run, point, monitor, last_ns - first_ns as length_ns, unnest([b0, b1, e0, e1]) as t_ns,
             unnest([first_part - 1, -first_part, 1 - last_part, last_part]) as weight
-        from around where last_ns > first_ns
+        from around where length_ns > 0
     ), edges as (
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
             max(t_ns) filter (t_ns <= start_ns) as b0, arg_max(value, t_ns) filter (t_ns <= start_ns) as v0,
@@ -99,7 +98,7 @@ _RATES = """
     from ends where last_ns > first_ns union all
     select run, point, monitor, entity, metric,
         -- rounded weights do not add up to 0
-        if(min(value) = max(value), 0, sum(weight * value)) / (any_value(last_ns - first_ns) / 1e9)
+        if(min(value) = max(value), 0, sum(weight * value)) / any_value(length_ns / 1e9)
     from samples join weights using (run, monitor, t_ns) where suffix(metric, '_total')
     group by run, point, monitor, entity, metric order by run, point, monitor, entity, metric
 """
@@ -268,8 +267,8 @@ VIEWS = {
 
 def add_views(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds the views to the tables of the bundle; made anew. Raises duckdb.Error."""
-    readings = f"create table measured.readings as {_READINGS}"
-    connection.execute(f"drop schema if exists measured cascade; create schema measured; {readings}")
+    connection.execute("drop schema if exists measured cascade; create schema measured")
+    connection.execute(f"create table measured.readings as {_READINGS}")
     at_once(connection, (f"create table measured.{name} as {query}" for name, query in VIEWS.items()))
     connection.execute("drop table measured.readings")
     # a sum, where no value is lacking; a ratio, where there is something to divide by; a name, or the prefix

@@ -8,7 +8,7 @@ from steelyard.analysis.judgement import Comparison, Effect, Headlines, Judgemen
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.read import Series
 from steelyard.report.about import About
-from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked
+from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked, shown_at
 from steelyard.report.presented.words import marks_mean
 
 _COLOURS_MAX = 8
@@ -40,9 +40,9 @@ class Presented:
     def comparisons(self) -> Mapping[str, Sequence[Comparison]]:
         """By metric, over all load points, in the order of the ranking."""
         place = {row.label: number for number, row in enumerate(self.ranking)}
-        found = self.judgement.comparisons
+        found, (clients, _) = self.judgement.comparisons, shown_at(self.judgement)
         return {
-            metric.name: sorted(of_metric(self.judgement, found, metric), key=lambda item: place[item.option])
+            metric.name: sorted(of_metric(found, metric, clients), key=lambda item: place[item.option])
             for metric in self.judgement.metrics
         }
 
@@ -61,7 +61,7 @@ class Presented:
 
     def over(self, before: str = "", at: str = "") -> str:
         """`1 to 8 clients`: the load points of which one figure is a mean; of one of several: at, and it."""
-        points, about = self.judgement.shown_at[1], self.about
+        (_, points), about = shown_at(self.judgement), self.about
         if len(points) > 1:
             return f"{before}{points[0]} to {points[-1]} {about.points_are}"
         return f"{at}{about.count(points[0])}" if at and points else ""

@@ -136,12 +136,12 @@ _Measured = TypeVar("_Measured", Estimate, Comparison)
 
 def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ...]:
     """One row per option, the best by the foremost metric first; in the study's order where none was."""
-    roles = judgement.headlines
+    roles, (clients, _) = judgement.headlines, shown_at(judgement)
     fits = {
-        role: {item.option: item for item in of_metric(judgement, judgement.estimates, getattr(roles, role))}
+        role: {item.option: item for item in of_metric(judgement.estimates, getattr(roles, role), clients)}
         for role in ("work", "cpu", "p50", "p99")
     }
-    against = {item.option: item for item in of_metric(judgement, judgement.comparisons, roles.foremost)}
+    against = {item.option: item for item in of_metric(judgement.comparisons, roles.foremost, clients)}
     unequal = {one.option for one in judgement.work if not one.meant}
     rank = fits["p99" if roles.latency else "work"]
     sign = 1 if roles.foremost and roles.foremost.better == "lower" else -1
@@ -164,7 +164,21 @@ def ranked(judgement: Judgement, footnotes: Sequence[Footnote]) -> tuple[Row, ..
     )
 
 
-def of_metric(judgement: Judgement, items: Iterable[_Measured], metric: Metric | None) -> list[_Measured]:
-    """Those of a metric, at the load points that stand for options."""
-    shown = metric and (metric.name, judgement.shown_at[0])
-    return [item for item in items if (item.metric, item.clients) == shown]
+def of_metric(items: Iterable[_Measured], metric: Metric | None, clients: int | None) -> list[_Measured]:
+    """Those of a metric at a number of clients, or over load points."""
+    return [item for item in items if metric and (item.metric, item.clients) == (metric.name, clients)]
+
+
+def shown_at(judgement: Judgement) -> tuple[int | None, list[int]]:
+    """Clients of the figures that stand for options, and the load points of which these are means.
+
+    None: of the points that all options have; else those of most options, the most clients.
+    """
+    foremost = judgement.headlines.foremost
+    at = grouped((e.clients, e.option) for e in judgement.estimates if foremost and e.metric == foremost.name)
+    numbers = sorted(filter(None, at))
+    if None in at or not numbers:
+        every = {option for options in at.values() for option in options}
+        return None, [n for n in numbers if {*at[n]} == every]
+    most = max(numbers, key=lambda n: (len(at[n]), n))
+    return most, [most]
