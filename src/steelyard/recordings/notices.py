@@ -30,10 +30,6 @@ def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source
         report = run.reports[0]
         if text := _few(run, runs):
             report.notice("one-run", text)
-        driver = any(r.format.startswith("drivers/") for r in run.reports)
-        if driver and not text and clients_of(run.reports) is None:
-            text = "no number of clients is told: runs may be of different load points"
-            report.notice("clients-unknown", text)
         for file, skipped in unread.items():
             # that of its run, if the file is of one
             if run is next((one for one in runs if file in {r.file for r in one.reports}), runs[0]):

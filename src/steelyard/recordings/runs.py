@@ -173,6 +173,9 @@ def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
             same = seen.setdefault((report.work, *report.figures), report.file)
             if report.figures and same != report.file:
                 raise InputError(f"{report.place}: the same run as in {same}", "leave one of them out")
+            if len(found) > 1 and report.clients is None:
+                text = "no number of clients is told: runs may be of different load points"
+                report.notice("clients-unknown", text)
             if (of := options.setdefault(report.file, option)) != option:
                 raise InputError(f"{report.place}: a run of {of} and of {option}", "leave it out of one")
 

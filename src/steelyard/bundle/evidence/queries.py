@@ -11,16 +11,25 @@ repeated, which count (used) where the repetition was disturbed more. Tables wit
 are as in run_tables/schema.toml, of the runs that count.
 """
 
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 
 import duckdb
 import numpy as np
 
+from steelyard.bundle.evidence.at_once import at_once
 from steelyard.bundle.evidence.histograms import file_in
 
-# samples are many: their times are collected once for the queries that need them. series: the same number for
-# readings of the same series
+# of_entity: a name, or the prefix of several when it ends in ':'. whole: a sum, where no value is lacking
+_SCHEMA = """
+    drop schema if exists measured cascade;
+    create schema measured;
+    create macro measured.of_entity(entity, name) as entity = name
+        or (suffix(name, ':') and starts_with(entity || ':', name));
+    create macro measured.whole(x) as if(count(x) = count(*), sum(x), null);
+    create macro measured.ratio(above, below) as above / nullif(below, 0);
+"""
+
+# samples are many: their times are collected once. series: the same number for readings of the same series
 _READINGS = """
     select run, monitor, t_ns, sum(if(value is null, 0, hash(entity, metric))::UHUGEINT) as series
     from samples group by run, monitor, t_ns
@@ -267,28 +276,9 @@ VIEWS = {
 
 def add_views(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds the views to the tables of the bundle; made anew. Raises duckdb.Error."""
-    connection.execute("drop schema if exists measured cascade; create schema measured")
-    connection.execute(f"create table measured.readings as {_READINGS}")
+    connection.execute(f"{_SCHEMA} create table measured.readings as {_READINGS}")
     at_once(connection, (f"create table measured.{name} as {query}" for name, query in VIEWS.items()))
     connection.execute("drop table measured.readings")
-    # a sum, where no value is lacking; a ratio, where there is something to divide by; a name, or the prefix
-    # of several when it ends in ':'
-    connection.execute(
-        "create macro measured.of_entity(entity, name) as entity = name"
-        " or (suffix(name, ':') and starts_with(entity || ':', name))"
-    )
-    connection.execute("create macro measured.whole(x) as if(count(x) = count(*), sum(x), null)")
-    connection.execute("create macro measured.ratio(above, below) as above / nullif(below, 0)")
-
-
-def at_once(connection: duckdb.DuckDBPyConnection, statements: Iterable[str]) -> None:
-    """Executes statements, two at a time, each by one thread, and leaves it so. Raises duckdb.Error."""
-    # thousands of small files: another thread of DuckDB's own costs more than it saves
-    connection.execute("set threads = 1")
-    # no `with`: an interrupt would wait for the threads
-    pool = ThreadPoolExecutor(2)
-    for done in [pool.submit(connection.cursor().execute, statement) for statement in statements]:
-        done.result()
 
 
 def over_views(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

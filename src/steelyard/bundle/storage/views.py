@@ -7,8 +7,8 @@ from typing import Any
 
 import duckdb
 
+from steelyard.bundle.evidence.at_once import at_once
 from steelyard.bundle.evidence.histograms import add_functions, file_of, quantiles, summary
-from steelyard.bundle.evidence.queries import at_once
 from steelyard.bundle.storage.files import Place
 from steelyard.bundle.storage.inventory import Inventory
 from steelyard.errors import InputError
