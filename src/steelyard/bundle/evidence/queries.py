@@ -35,7 +35,15 @@ _READINGS = """
     from samples group by run, monitor, t_ns
 """
 
-_POINTS = """
+# each part between these edges is represented by its middle; edges are denser in the tail
+_EDGES = np.array([*np.linspace(0, 0.98, 50), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0])
+_MIDDLES: list[float] = ((_EDGES[:-1] + _EDGES[1:]) / 2).tolist()
+
+_OF_USED_RUNS = "select {0}.* from {0} semi join used_runs using (run) order by {1}"
+
+VIEWS = {
+    "runs": "select run, option, block, slot, started_at, seconds from used_runs order by run",
+    "points": """
     select p.run, p.point, any_value(u.option) as option, any_value(u.block) as block,
         any_value(u.slot) as slot, any_value(p.clients) as clients,
         any_value(p.end_ns - p.start_ns) / 1e9 as seconds,
@@ -44,22 +52,28 @@ _POINTS = """
     left join throughput t on t.run = p.run and t.point = p.point
         and t.statement = 'transaction' and coalesce(t.second, 0) >= 0
     group by p.run, p.point order by p.run, p.point
-"""
-
-_KINDS = """
+""",
+    "kinds": """
     select run, point, transaction, count::DOUBLE as count, retries::DOUBLE as retries
     from transactions join used_runs using (run) order by run, point, transaction
-"""
-
-_SECONDS = """
+""",
+    "seconds": """
     select run, point, second, count::DOUBLE as count from throughput join used_runs using (run)
     where statement = 'transaction' and second >= 0 order by run, point, second
-"""
-
-# A counter's value at the edges of a phase lies on the line between the readings around it. Its growth is a
-# sum of four readings, weighted alike for all counters of a monitor, unless some appear or vanish. A counter
-# that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
-_RATES = """
+""",
+    "latency": f"""
+    select run, point, statement, count, mean_ns(histogram, file) as mean_ns, ns[1] as p50_ns,
+        ns[2] as p95_ns, ns[3] as p99_ns, ns[4] as p999_ns, ns[5] as max_ns
+    from (select *, {file_in("latency")} as file,
+            quantiles_ns(histogram, [0.5, 0.95, 0.99, 0.999, 1.0], {file_in("latency")}) as ns
+        from latency semi join used_runs using (run) where count > 0)
+    order by run, point, statement
+""",
+    "clients": _OF_USED_RUNS.format("clients", "run, point, client"),
+    # A counter's value at the edges of a phase lies on the line between the readings around it. Its growth is
+    # a sum of four readings, weighted alike for all counters of a monitor, unless some appear or vanish. A
+    # counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
+    "rates": """
     with around as (
         select run, point, monitor,
             max(t_ns) filter (t_ns <= start_ns) as b0, min(t_ns) filter (t_ns > start_ns) as b1,
@@ -110,30 +124,8 @@ _RATES = """
         if(min(value) = max(value), 0, sum(weight * value)) / any_value(length_ns / 1e9)
     from samples join weights using (run, monitor, t_ns) where suffix(metric, '_total')
     group by run, point, monitor, entity, metric order by run, point, monitor, entity, metric
-"""
-
-# a gauge's highest sample at each point, of the engine's own metrics
-_PEAKS = """
-    select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
-    from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns
-    where s.run in (select run from measured.readings where monitor = 'engine')
-        and s.monitor = 'engine' and not suffix(s.metric, '_total')
-    group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
-"""
-
-# void and disturbed runs, and the most other studies at a time beside each
-_REDONE = """
-    select run, any_value(block) as block, any_value(status) as status, any_value(cause) as cause,
-        run in (select run from used_runs) as used,
-        coalesce(max(s.value) filter (s.monitor = 'disturbance' and s.metric = 'studies'), 0)::BIGINT
-            as studies
-    from runs left join samples s using (run)
-    where status = 'disturbed' or (status = 'void' and attempt < (
-        select max(attempt) from runs other where other.block = runs.block))
-    group by run order by run
-"""
-
-_GAUGES = """
+""",
+    "gauges": """
     with spans as (
         select run, min(start_ns) filter (phase = 'measure') as measure_ns,
             max(end_ns) filter (phase = 'measure') as measured_ns,
@@ -157,9 +149,16 @@ _GAUGES = """
     from series g left join series l on l.run = g.run and l.monitor = g.monitor
         and l.entity = g.entity and l.metric = g.metric || '_limit'
     where not suffix(g.metric, '_limit') order by g.run, g.monitor, g.entity, g.metric
-"""
-
-_SILENCE = """
+""",
+    # a gauge's highest sample at each point, of the engine's own metrics
+    "peaks": """
+    select s.run, m.point, s.monitor, s.entity, s.metric, max(s.value) as highest
+    from samples s join measures m on m.run = s.run and s.t_ns > m.start_ns and s.t_ns <= m.end_ns
+    where s.run in (select run from measured.readings where monitor = 'engine')
+        and s.monitor = 'engine' and not suffix(s.metric, '_total')
+    group by s.run, m.point, s.monitor, s.entity, s.metric order by s.run, m.point
+""",
+    "silence": """
     with ends as (select run, max(end_ns) as measure_end_ns from measures group by run),
     gaps as (
         select run, monitor, t_ns, t_ns - lag(t_ns) over (partition by run, monitor order by t_ns) as gap
@@ -168,55 +167,43 @@ _SILENCE = """
     select run, monitor, max(t_ns) as last_ns, any_value(measure_end_ns) as measure_end_ns,
         median(gap) as interval_ns
     from gaps join ends using (run) group by run, monitor order by run, monitor
-"""
-
-_LATCHES = """
+""",
+    # void and disturbed runs, and the most other studies at a time beside each
+    "redone": """
+    select run, any_value(block) as block, any_value(status) as status, any_value(cause) as cause,
+        run in (select run from used_runs) as used,
+        coalesce(max(s.value) filter (s.monitor = 'disturbance' and s.metric = 'studies'), 0)::BIGINT
+            as studies
+    from runs left join samples s using (run)
+    where status = 'disturbed' or (status = 'void' and attempt < (
+        select max(attempt) from runs other where other.block = runs.block))
+    group by run order by run
+""",
+    "notices": "select run, code, text from notices order by run",
+    "latches": """
     select l.run, l.point, l.latch, l.gets::DOUBLE as gets, l.misses::DOUBLE as misses,
         l.spin_gets::DOUBLE as spin_gets, l.sleeps::DOUBLE as sleeps, l.wait_ns::DOUBLE as wait_ns,
         l.get_ns::DOUBLE as get_ns,
         l.hand_overs::DOUBLE as hand_overs, coalesce(l.children, 1) as children, l.spin::DOUBLE as spin
     from latches l semi join used_runs using (run) order by l.run, l.point, l.latch
-"""
-
-_LATCH_GETS = """
+""",
+    "latch_gets": """
     select g.run, g.point, g.latch, g.gets / g.transactions as gets_per_txn
     from latch_gets g semi join used_runs using (run) where g.transactions > 0
     order by g.run, g.point, g.latch
-"""
-
-_LATENCY = f"""
-    select run, point, statement, count, mean_ns(histogram, file) as mean_ns, ns[1] as p50_ns,
-        ns[2] as p95_ns, ns[3] as p99_ns, ns[4] as p999_ns, ns[5] as max_ns
-    from (select *, {file_in("latency")} as file,
-            quantiles_ns(histogram, [0.5, 0.95, 0.99, 0.999, 1.0], {file_in("latency")}) as ns
-        from latency semi join used_runs using (run) where count > 0)
-    order by run, point, statement
-"""
-
-# each part between these edges is represented by its middle; edges are denser in the tail
-_EDGES = np.array([*np.linspace(0, 0.98, 50), 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0])
-_MIDDLES: list[float] = ((_EDGES[:-1] + _EDGES[1:]) / 2).tolist()
-_HOLDS = f"""
+""",
+    "holds": f"""
     select run, point, latch, quantiles_ns(hold_histogram, {_MIDDLES}, {file_in("latches")}) as ns,
         {np.diff(_EDGES).tolist()}::DOUBLE[] as share
     from latches semi join used_runs using (run)
     where hold_histogram is not null order by run, point, latch
-"""
-
-_HOST_LOAD = f"""
-    select run, host, point, clients, transactions, errors, ns[1] as p50_ns, ns[2] as p99_ns
-    from (select *, quantiles_ns(histogram, [0.5, 0.99], {file_in("host_load")}) as ns
-        from host_load semi join used_runs using (run))
-    order by run, point, host
-"""
-
-_FUNCTIONS = """
+""",
+    "functions": """
     select run, role, list_last(string_split(stack, ';')) as function, sum(samples)::DOUBLE as samples
     from profile semi join used_runs using (run) group by run, role, function
     order by run, role, samples desc, function
-"""
-
-_LOCKS = """
+""",
+    "locks": """
     select run, role, lock, type, call_site, sum(distinct_locks)::DOUBLE as distinct_locks,
         sum(acquisitions)::DOUBLE as acquisitions, sum(contended)::DOUBLE as contended,
         sum(wait_total_ns)::DOUBLE as wait_total_ns, max(wait_max_ns)::DOUBLE as wait_max_ns,
@@ -224,9 +211,8 @@ _LOCKS = """
         max(hold_mean_ns) as hold_mean_ns, max(hold_max_ns) as hold_max_ns
     from locks semi join used_runs using (run) group by run, role, lock, type, call_site
     order by run, wait_total_ns desc
-"""
-
-_SCHEDULING = f"""
+""",
+    "scheduling": f"""
     with pooled as (
         select option, role, sum(seconds) as seconds, sum(voluntary) as voluntary,
             sum(involuntary) as involuntary, sum(migrations) as migrations,
@@ -242,33 +228,16 @@ _SCHEDULING = f"""
         nullif(quantiles_ns(slice, [0.5, 0.99, 1], 'scheduling'), [0.0, 0, 0]) as slice_ns,
         nullif(quantiles_ns(off_cpu, [0.5, 0.99, 1], 'scheduling'), [0.0, 0, 0]) as off_cpu_ns
     from pooled order by option, role
-"""
-
-_OF_USED_RUNS = "select {0}.* from {0} semi join used_runs using (run) order by {1}"
-
-VIEWS = {
-    "runs": "select run, option, block, slot, started_at, seconds from used_runs order by run",
-    "points": _POINTS,
-    "kinds": _KINDS,
-    "seconds": _SECONDS,
-    "latency": _LATENCY,
-    "clients": _OF_USED_RUNS.format("clients", "run, point, client"),
-    "rates": _RATES,
-    "gauges": _GAUGES,
-    "peaks": _PEAKS,
-    "silence": _SILENCE,
-    "redone": _REDONE,
-    "notices": "select run, code, text from notices order by run",
-    "latches": _LATCHES,
-    "latch_gets": _LATCH_GETS,
-    "holds": _HOLDS,
-    "functions": _FUNCTIONS,
-    "locks": _LOCKS,
-    "scheduling": _SCHEDULING,
+""",
     "turns": _OF_USED_RUNS.format("turns", "start_ns, run"),
     "rehearsal": "from rehearsal order by run",
     "marks": _OF_USED_RUNS.format("marks", "run, execution"),
-    "host_load": _HOST_LOAD,
+    "host_load": f"""
+    select run, host, point, clients, transactions, errors, ns[1] as p50_ns, ns[2] as p99_ns
+    from (select *, quantiles_ns(histogram, [0.5, 0.99], {file_in("host_load")}) as ns
+        from host_load semi join used_runs using (run))
+    order by run, point, host
+""",
     "scores": _OF_USED_RUNS.format("scores", "run, point, instance"),
     "further_scores": _OF_USED_RUNS.format("further_scores", "run, point, instance"),
 }
