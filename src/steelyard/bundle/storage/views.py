@@ -35,10 +35,8 @@ _USED_RUNS = """
     select run, option, block, slot, started_at, seconds from runs join used using (block, attempt)
     where (status = 'done' or (status = 'disturbed' and attempt < (
         select max(attempt) from runs other where other.block = runs.block)))
-    and (block, attempt) not in (select (block, attempt) from lost)
-"""
-
-_MEASURES = """
+    and (block, attempt) not in (select (block, attempt) from lost);
+    drop table lost;
     create table measures as select run, point, clients, start_ns, end_ns
     from phases join used_runs using (run) where phase = 'measure'
 """
@@ -76,8 +74,7 @@ def connect(place: Place, inventory: Inventory) -> duckdb.DuckDBPyConnection:
     connection.execute("create table lost (block integer, attempt integer)")
     for attempt in inventory.lost:
         connection.execute("insert into lost values (?, ?)", attempt)
-    for statement in (_USED_RUNS, _MEASURES, "drop table lost", "reset threads"):
-        connection.execute(statement)
+    connection.execute(f"{_USED_RUNS}; reset threads")
     _add_percentiles(connection)
     return connection
 
