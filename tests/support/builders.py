@@ -33,6 +33,11 @@ CPU = Metric("server_cpu_us_per_txn", "server CPU", "us/txn", "lower")
 P50 = Metric("p50_ns", "latency p50", "ns", "lower")
 P99 = Metric("p99_ns", "latency p99", "ns", "lower")
 METRICS = (THROUGHPUT, P50, P99, CPU)
+COSTS = (
+    Metric("server_user_us_per_txn", "server user", "us/txn", "lower"),
+    Metric("server_system_us_per_txn", "server system", "us/txn", "lower"),
+    Metric("server_switches_voluntary_per_txn", "server switches voluntary", "1/txn", "lower"),
+)
 MARGIN = 0.03
 
 Case = tuple[Judgement, Series, About]
@@ -166,7 +171,7 @@ def _judgement(
         question=f"Which way of handling statements serves most, for study {name}?",
         baseline=baseline,
         options=options,
-        metrics=METRICS,
+        metrics=(*METRICS, *COSTS),
         headlines=Headlines(work=THROUGHPUT, cpu=CPU, p50=P50, p99=P99),
         verdict=Verdict(
             outcome="winner" if won else "inconclusive",

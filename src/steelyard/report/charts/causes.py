@@ -40,12 +40,10 @@ def costs(presented: Presented) -> Figure | None:
     first = min(judgement.costs, key=lambda cost: cost.option != presented.leading)
     metrics = {metric.name: metric for metric in judgement.metrics}
     # what costs are counted for: transactions, or the score of a program
-    work = metrics[first.metric].each if first.metric in metrics else "per transaction"
+    work = metrics[first.metric].each
     rows = [
         {
-            "cost": metrics[cost.metric].title
-            if cost.metric in metrics
-            else cost.metric.removesuffix("_per_txn").removesuffix("_us").replace("_", " "),
+            "cost": metrics[cost.metric].title,
             "option": cost.option,
             "before": Cell(cost.before, unit=cost.unit),
             "after": Cell(cost.after, unit=cost.unit),
