@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
-from pydantic import ValidationError
 
 from steelyard.bundle.evidence.published import add_published
 from steelyard.bundle.writer import BundleWriter
@@ -24,9 +23,9 @@ from steelyard.recordings.table_files import runs_of_tables
 from steelyard.recordings.tables_of_run import Recording
 from steelyard.study.load_study import plan_study
 from steelyard.study.plan import baseline
-from steelyard.study.source import line_of, text_of, toml_of
+from steelyard.study.source import text_of, toml_of
 from steelyard.study.study import Study
-from steelyard.study.validation_errors import explain
+from steelyard.study.validation_errors import validated
 
 _TABLE_BYTES_MAX = 64 << 20
 
@@ -95,14 +94,8 @@ def _schedule(place: Path) -> Schedule:
         text = text_of(place)
     except FileNotFoundError:
         raise not_found(place) from None
-    try:
-        return Schedule.model_validate(toml_of(text, str(place)))
-    except ValidationError as error:
-        first = error.errors()[0]
-        line = line_of(text, first["loc"]) or 1
-        where = ".".join(map(str, first["loc"]))
-        hint = "steelyard import --example prints one to start from, --example-table one of tables alone"
-        raise InputError(f"{place}:{line}: {where}: {explain({**first})}", hint) from None
+    hint = "steelyard import --example prints one to start from, --example-table one of tables alone"
+    return validated(Schedule, toml_of(text, str(place)), text, str(place), hint)
 
 
 def write_published(name: str, path: Path) -> Study:

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from steelyard.errors import InputError, nearest
 from steelyard.study.files import StudyFiles, line_of_setting, with_files
 from steelyard.study.fleet import Fleet
@@ -17,7 +15,7 @@ from steelyard.study.plan import options
 from steelyard.study.script_study import instead_of_script, is_script
 from steelyard.study.source import line_of, text_of, toml_of
 from steelyard.study.study import Option, Study
-from steelyard.study.validation_errors import all_placed
+from steelyard.study.validation_errors import validated
 
 
 def find_study(name: str) -> tuple[Study, str]:
@@ -65,12 +63,7 @@ def plan_study(text: str, origin: str, files: StudyFiles | None = None) -> tuple
         )
     with located(text, origin):
         whole = with_files(raw, files or StudyFiles.beside(origin))
-    try:
-        study = Study.model_validate(whole)
-    except ValidationError as error:
-        raise InputError(
-            all_placed(error, raw, text, origin), "steelyard schema prints every key with its meaning"
-        ) from None
+    study = validated(Study, whole, text, origin, "steelyard schema prints every key with its meaning")
     with located(text, origin):
         return study, options(study)
 
@@ -117,9 +110,6 @@ def fleet_of(path: Path) -> Fleet:
     if "fleet" not in raw:
         raise InputError(f"{path}: has no [fleet]", "[fleet.hosts.NAME] with address and roles, per host")
     own = {"fleet": raw["fleet"]}
-    try:
-        fleet = _File.model_validate(own).fleet
-    except ValidationError as error:
-        raise InputError(all_placed(error, own, text, str(path))) from None
+    fleet = validated(_File, own, text, str(path)).fleet
     folder = path.parent.absolute() / Path(fleet.folder).expanduser()
     return fleet.model_copy(update={"folder": str(folder)})

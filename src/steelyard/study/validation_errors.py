@@ -3,15 +3,16 @@
 import re
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from steelyard.errors import brief, nearest
-from steelyard.study.source import line_of
+from steelyard.errors import InputError, brief, nearest
+from steelyard.study.source import line_of, toml_of
 from steelyard.study.workloads.statements import NO_PGBENCH_SCRIPTS
 
 _Item = Mapping[str, Any]
+_Model = TypeVar("_Model", bound=BaseModel)
 _MOST_ERRORS = 20
 # the expected type, by the type of the error
 _EXPECTED = {
@@ -60,21 +61,27 @@ def _given(value: Any) -> str:
     return "" if isinstance(value, dict) else f" (given: {brief(repr(value))})"
 
 
-def all_placed(error: ValidationError, raw: _Item, text: str, origin: str) -> str:
-    """The errors of the study model, one line each, with file, line and key. raw: text, parsed."""
-    found: list[str] = []
-    for _, alike in groupby(error.errors(include_url=False), lambda item: _path(item, raw)):
-        items = list(alike)
-        needed = [_EXPECTED.get(item["type"], "") for item in items]
-        if len(items) > 1 and all(needed):
-            # a value of several allowed types failed as each of them
-            either = f"{', '.join(needed[:-1])} or {needed[-1]}"
-            items = [{**items[0], "type": "either", "msg": f"expected {either}"}]
-        found += [_placed(item, raw, text, origin) for item in items[:_MOST_ERRORS]]
-        if len(found) >= _MOST_ERRORS:
-            break
-    more = error.error_count() - len(found)
-    return "\n".join([*found, *([f"and {more:,} more"] if more > 0 and len(found) >= _MOST_ERRORS else [])])
+def validated(model: type[_Model], keys: _Item, text: str, origin: str, hint: str = "") -> _Model:
+    """The keys of a file, checked. text: of the file; origin: its name. Raises InputError."""
+    try:
+        return model.model_validate(keys)
+    except ValidationError as error:
+        raw = toml_of(text, origin)
+        found: list[str] = []
+        for _, alike in groupby(error.errors(include_url=False), lambda item: _path(item, raw)):
+            items = list(alike)
+            needed = [_EXPECTED.get(item["type"], "") for item in items]
+            if len(items) > 1 and all(needed):
+                # a value of several allowed types failed as each of them
+                either = f"{', '.join(needed[:-1])} or {needed[-1]}"
+                items = [{**items[0], "type": "either", "msg": f"expected {either}"}]
+            found += [_placed(item, raw, text, origin) for item in items[:_MOST_ERRORS]]
+            if len(found) >= _MOST_ERRORS:
+                break
+        more = error.error_count() - len(found)
+        if more > 0 and len(found) >= _MOST_ERRORS:
+            found.append(f"and {more:,} more")
+        raise InputError("\n".join(found), hint) from None
 
 
 def _placed(item: _Item, raw: _Item, text: str, origin: str) -> str:

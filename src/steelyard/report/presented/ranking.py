@@ -172,7 +172,7 @@ def of_metric(items: Iterable[_Measured], metric: Metric | None, clients: int | 
 def shown_at(judgement: Judgement) -> tuple[int | None, list[int]]:
     """Clients of the figures that stand for options, and the load points of which these are means.
 
-    None: of the points that all options have; else those of most options, the most clients.
+    None: of the points that all options have; the most clients where no figure is of all points.
     """
     foremost = judgement.headlines.foremost
     at = grouped((e.clients, e.option) for e in judgement.estimates if foremost and e.metric == foremost.name)
@@ -180,5 +180,4 @@ def shown_at(judgement: Judgement) -> tuple[int | None, list[int]]:
     if None in at or not numbers:
         every = {option for options in at.values() for option in options}
         return None, [n for n in numbers if {*at[n]} == every]
-    most = max(numbers, key=lambda n: (len(at[n]), n))
-    return most, [most]
+    return numbers[-1], numbers[-1:]
