@@ -7,6 +7,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
+from steelyard.bundle.evidence import grouped
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
 from steelyard.recordings.report import (
     COUNTERS,
@@ -33,10 +34,7 @@ def pooled_run(run: PlacedRun) -> PlacedRun:
 
 
 def _by_format(reports: Sequence[Report]) -> list[Report]:
-    found: dict[str, list[Report]] = {}
-    for report in reports:
-        found.setdefault(report.format, []).append(report)
-    return [merged(several) for several in found.values()]
+    return [merged(several) for several in grouped((r.format, r) for r in reports).values()]
 
 
 def _best(point: Sequence[Report]) -> Report:
@@ -142,11 +140,7 @@ def _work(works: Sequence[tuple[Work, int]]) -> Work:
 
 
 def _figures(reports: Sequence[Report], into: Report) -> Iterable[Figure]:
-    found: dict[str, list[tuple[Report, Figure]]] = {}
-    for r in reports:
-        for figure in r.figures:
-            found.setdefault(figure.name, []).append((r, figure))
-    for name, several in found.items():
+    for name, several in grouped((figure.name, (r, figure)) for r in reports for figure in r.figures).items():
         figure = several[0][1]
         values = [f.value for _, f in several]
         weights = [r.seconds or r.numbered or 1.0 for r, _ in several]

@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from math import isfinite
 from typing import Any, Literal
 
+from steelyard.bundle.evidence import grouped
 from steelyard.errors import InputError
 from steelyard.recordings.samples import Samples
 
@@ -183,9 +184,8 @@ class Report:
         if self.samples and self.samples.at_s.max():
             self.notice("interval-unknown", f"{source} tells no times: its readings are numbered")
         key = KEYS[table]
-        captures: dict[str, list[dict[str, Any]]] = {}
-        for row in self.rows.pop(table, []):
-            captures.setdefault(" ".join(row[name] for name in key if row[name]), []).append(row)
+        rows_before = self.rows.pop(table, [])
+        captures = grouped((" ".join(row[name] for name in key if row[name]), row) for row in rows_before)
         most = max(map(len, captures.values()), default=0)
         if most == 1:
             self.notice("counted-since-start", f"one capture of {source}: it counts since the start")

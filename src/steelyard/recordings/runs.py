@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from threading import Event, Thread
 
+from steelyard.bundle.evidence import grouped
 from steelyard.errors import InputError
 from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import Deadline
@@ -45,11 +46,8 @@ def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> t
     progress: is called with a file and the share of it that was read. Raises InputError.
     """
     unread: Unread = {}
-    groups: dict[tuple[str, str], list[Filed]] = {}
-    for one in files:
-        groups.setdefault((one.option, one.group), []).append(one)
     runs: dict[str, list[PlacedRun]] = {}
-    for group in groups.values():
+    for group in grouped(((one.option, one.group), one) for one in files).values():
         reports = [report for one in group for report in _read(one, unread, progress, deadline)]
         runs.setdefault(group[0].option, []).extend(_of_group(group[0], reports))
     _check_alike(runs)
@@ -186,10 +184,8 @@ def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:
     others: Reports = []
     for report in itertools.chain(*of_formats):
         (worked if report.work else others).append(report)
-    points: dict[int | None, Reports] = {}
     alone = all(len(found) == 1 for found in of_formats)
-    for report in worked:
-        points.setdefault(None if alone else report.clients, []).append(report)
+    points = grouped((None if alone else report.clients, report) for report in worked)
     return PlacedRun(option, 0, sorted(points.values(), key=lambda one: one[0].clients or math.inf), others)
 
 

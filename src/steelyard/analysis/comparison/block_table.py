@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from steelyard.analysis.judgement import Estimate, Metric
 from steelyard.analysis.metrics.run_metrics import RunMetrics
 from steelyard.analysis.statistics.distributions import Floats, Ints, half_width
-from steelyard.bundle.evidence import Evidence
+from steelyard.bundle.evidence import Evidence, grouped
 
 Bools = NDArray[np.bool_]
 # by the rule of `compared`, of runs instead of values
@@ -52,9 +52,8 @@ def points_of(run_metrics: RunMetrics) -> dict[int, int]:
 
 def shared_points(run_metrics: RunMetrics) -> dict[int, int]:
     """The same of the points that all options have, of which one figure is a mean; all, if they have none."""
-    points, by_option = points_of(run_metrics), dict[str, set[int]]()
-    for option, point in zip(run_metrics.option, run_metrics.point.tolist(), strict=True):
-        by_option.setdefault(option, set()).add(point)
+    points = points_of(run_metrics)
+    by_option = grouped(zip(run_metrics.option, run_metrics.point.tolist(), strict=True))
     shared = set(points).intersection(*by_option.values())
     return {point: points[point] for point in sorted(shared)} or points
 
