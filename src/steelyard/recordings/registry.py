@@ -6,6 +6,7 @@ InputError, or a ValueError for what is damaged.
 """
 
 import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -55,7 +56,8 @@ def formats_of(source: Source) -> list[str]:
         if chosen not in found:
             raise InputError(f'{source.path}: no format "{chosen}"{nearest(chosen, found)}')
         return [chosen]
-    head = source.head()
+    # a pattern would try each of many blanks as its beginning
+    head = re.sub(r"\s{1000,}", "\n", source.head())
     return [name for name, one in found.items() if one.sniff(head)]
 
 

@@ -40,7 +40,7 @@ _SPINLOCK = (
     r"\s*(?P<spinlockname>[^\s\d]\S*(?: \S+)*?)\s+(?P<grabs>\d+)\s+(?P<spins>\d+)"
     r"\s+(?P<waits>\d+)\s+(?P<contention>\d+)\s*"
 )
-_SPINLOCKS = r"\s*SpinlockName\s*/\s*Grabs.*"
+_SPINLOCKS = r"SpinlockName\s*/\s*Grabs.*"
 
 
 def sniff(head: str) -> bool:
@@ -147,7 +147,7 @@ def _close(now: Now) -> None:
 read = Lines(
     (
         known(r"\s*(?:\(\d+ rows? affected\)|\(return status = 0\))"),
-        rule(_SPINLOCKS, _lists),
+        rule(rf"\s*{_SPINLOCKS}", _lists),
         rule(_SPINLOCK, _listed),
     ),
     _close,
