@@ -12,7 +12,9 @@ from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
 from steelyard.recordings.importing import import_files, write_recording
+from steelyard.recordings.registry import formats_of
 from steelyard.recordings.report import Report
+from steelyard.recordings.source import Source
 from steelyard.report.presented.ranking import shown_at
 
 _SAMPLES = "timeStamp,elapsed,label,threadName,success{}\n{}"
@@ -146,3 +148,10 @@ def test_options_without_a_common_load_point_are_shown_at_one(tmp_path: Path) ->
     found = judged(written(tmp_path, texts))
     assert shown_at(found) == (32, [32])
     assert not found.comparisons
+
+
+@pytest.mark.parametrize("text", [" " * 65_000, "\n" * 65_000, "\n".join([" " * 2000] * 32)])
+def test_no_format_is_found_in_blanks(tmp_path: Path, text: str) -> None:
+    """Where each blank was tried as a beginning this took 38 s."""
+    (tmp_path / "a.txt").write_text(text)
+    assert formats_of(Source(tmp_path / "a.txt")) == []
