@@ -11,7 +11,7 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--outcomes", metavar="FILE", help="write a line per test: outcome and name")
     parser.addoption("--skipped-in", metavar="FILE", help="run what a file of --outcomes calls skipped")
-    parser.addoption("--twentieth", metavar="SEED", help="and a twentieth of the other tests, drawn by this seed")
+    parser.addoption("--twentieth", metavar="SEED", help="and a twentieth of the others, drawn by this seed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

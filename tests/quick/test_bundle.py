@@ -228,6 +228,13 @@ def test_a_steady_counter_has_its_slope_as_rate_whenever_it_is_read(
     assert rate(writer, {t: slope * t for t in times}) == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.parametrize("growth", [0, 1000])
+def test_a_large_counter_keeps_its_growth_to_the_last_digit(writer: BundleWriter, growth: int) -> None:
+    """A double of 1e15 has steps of 0.125: only differences of readings may be multiplied."""
+    readings = {0.3 + n * 0.7: 1e15 + growth * n for n in range(10)}
+    assert rate(writer, readings) == pytest.approx(growth / 0.7, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("step_s", [0.1, 0.25, 1.0])
 def test_the_cpu_has_its_place_on_the_page_however_often_it_is_read(
     writer: BundleWriter, step_s: float

@@ -26,16 +26,16 @@ _SAID = (
 def add_notices(runs: Sequence[PlacedRun], unread: Mapping[str, Skipped], source: str) -> None:
     """Adds notices on the whole recording to its runs. source: who measured it."""
     general = [*_modes(runs), *_order(runs)]
+    of_file = {report.file: run for run in reversed(runs) for report in run.reports}
+    for file, skipped in unread.items():
+        report = of_file.get(file, runs[0]).reports[0]
+        report.notice("not-understood", _not_understood(file, skipped))
+        if text := cut_off(file, skipped):
+            report.notice("cut-off", text)
     for run in runs:
         report = run.reports[0]
         if text := _few(run, runs):
             report.notice("one-run", text)
-        for file, skipped in unread.items():
-            # that of its run, if the file is of one
-            if run is next((one for one in runs if file in {r.file for r in one.reports}), runs[0]):
-                report.notice("not-understood", _not_understood(file, skipped))
-                if text := cut_off(file, skipped):
-                    report.notice("cut-off", text)
         for code, text in general:
             report.notice(code, text)
         if source:

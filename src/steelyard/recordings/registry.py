@@ -79,9 +79,10 @@ def reports_in(source: Source) -> list[Report]:
     found = [r for r in read if r.understood and (not r.work or r.work.transactions >= 0)]
     if found:
         return found
-    reset = dict(notice for r in read for notice in r.notices).get("counter-reset")
-    if reset or not source.skipped.lines:
-        raise InputError(f"{source.path}: {reset or 'holds nothing to read'}")
+    if reset := dict(notice for r in read for notice in r.notices).get("counter-reset"):
+        raise InputError(f"{source.path}: {reset}", "record both captures without a restart between them")
+    if not source.skipped.lines:
+        raise InputError(f"{source.path}: holds nothing to read")
     number, text = source.skipped.lines[0]
     raise InputError(
         f'{source.path}:{number}: nothing in this file was understood; the first line is "{text}"',

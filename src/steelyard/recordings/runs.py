@@ -106,7 +106,7 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
     reports = _threads_joined(reports)
     _check_servers(reports)
     drivers = [r for r in reports if r.format.startswith("drivers/") or (r.work and r.work.driver)]
-    # without any summary the progress of a driver is a run
+    # where no driver printed a summary, its progress is a run
     counted = [r for r in drivers if r.work and r.work.driver] or drivers or reports
     ids = {*map(id, counted)}
     others = [report for report in reports if id(report) not in ids]
@@ -146,7 +146,9 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
 
 
 def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
-    """Raises InputError for two workloads in one option, and for a run that was read twice."""
+    """Raises InputError for two workloads in one option, for a run that was read twice, and for one of two
+    options. Says where options differ in their workload, and which runs state no number of clients.
+    """
     options: dict[str, str] = {}
     of_first: dict[str, Report] = {}
     for option, found in runs.items():
@@ -154,28 +156,25 @@ def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
         facts: dict[tuple[str, str], Report] = {}
         for report in (r for run in found for r in run.reports if r.work and r.work.driver):
             for name in report.facts.keys() & _SAME:
-                first, other = (
-                    facts.setdefault((report.format, name), report),
-                    of_first.setdefault(name, report),
-                )
+                first = facts.setdefault((report.format, name), report)
+                # the first of its option stands for it beside the first of all
+                other = of_first.setdefault(name, report) if report is first else first
                 # of a script's file the folder may change
-                here, mine, theirs = (Path(one.facts[name]).name for one in (report, first, other))
-                text = f"another workload than {{}}: {name} {here}, {{}}"
-                if mine != here:
-                    raise InputError(
-                        f"{report.place}: {text.format(first.place, mine)}",
-                        f"make of each an option, in place of {option}",
-                    )
-                if report is first and name in _WORKLOAD and theirs != here:
-                    report.notice("workload-differs", text.format(other.place, theirs))
+                here, there = (Path(one.facts[name]).name for one in (report, other))
+                text = f"another workload than {other.place}: {name} {here}, {there}"
+                if here != there and report is not first:
+                    hint = f"give each workload an option of its own, in place of {option}"
+                    raise InputError(f"{report.place}: {text}", hint)
+                if here != there and name in _WORKLOAD:
+                    report.notice("workload-differs", text)
             same = seen.setdefault((report.work, *report.figures), report.file)
             if report.figures and same != report.file:
                 raise InputError(f"{report.place}: the same run as in {same}", "leave one of them out")
             if len(found) > 1 and report.clients is None:
-                text = "no number of clients is told: runs may be of different load points"
+                text = "the file states no number of clients: runs may be of different load points"
                 report.notice("clients-unknown", text)
             if (of := options.setdefault(report.file, option)) != option:
-                raise InputError(f"{report.place}: a run of {of} and of {option}", "leave it out of one")
+                raise InputError(f"{report.place}: a run of {of} and of {option}", "give it to one option")
 
 
 def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from recorded_cases import codes, figures, of_text, pgbench, placed, work, written
@@ -11,8 +12,8 @@ from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
+from steelyard.recordings import registry
 from steelyard.recordings.importing import import_files, write_recording
-from steelyard.recordings.registry import formats_of
 from steelyard.recordings.report import Report
 from steelyard.recordings.source import Source
 from steelyard.report.presented.ranking import shown_at
@@ -151,7 +152,18 @@ def test_options_without_a_common_load_point_are_shown_at_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", [" " * 65_000, "\n" * 65_000, "\n".join([" " * 2000] * 32)])
-def test_no_format_is_found_in_blanks(tmp_path: Path, text: str) -> None:
-    """Where each blank was tried as a beginning this took 38 s."""
+def test_formats_are_looked_for_in_a_text_without_long_blanks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Where a pattern tried each of 65,000 blanks as its beginning, it took 38 s."""
+    heads: list[str] = []
+    monkeypatch.setattr(registry, "known_formats", lambda: {"x": SimpleNamespace(sniff=heads.append)})
     (tmp_path / "a.txt").write_text(text)
-    assert formats_of(Source(tmp_path / "a.txt")) == []
+    assert registry.formats_of(Source(tmp_path / "a.txt")) == []
+    assert heads == ["\n"]
+
+
+def test_a_script_whose_name_has_braces_is_a_workload(tmp_path: Path) -> None:
+    texts = {f"{n}.txt": pgbench(6000 + n, kind=f"/tmp/{{{n}}}.sql") for n in (1, 2)}
+    with pytest.raises(InputError, match="another workload than"):
+        placed(written(tmp_path, texts))

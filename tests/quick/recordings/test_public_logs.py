@@ -787,13 +787,18 @@ def test_what_monitor_tables_count_since_the_start_has_no_mean(tmp_path: Path) -
     assert series(report)["threadid 3", "iotime_total"] == [(0, 9000), (1, 9500)]
 
 
+_LATCH_ACTIVITY = (
+    f"{_AWR.format('report for')}Latch Activity DB/Inst: ORCL/orcl\n"
+    "                                           Pct    Avg   Wait                 Pct\n"
+    "                                    Get    Get   Slps   Time       NoWait NoWait\n"
+    "Latch Name                     Requests   Miss  /Miss    (s)     Requests   Miss\n"
+    "------------------------ -------------- ------ ------ ------ ------------ ------\n"
+)
+
+
 def test_latches_whose_names_were_cut_off_alike_are_not_one(tmp_path: Path) -> None:
     text = (
-        f"{_AWR.format('report for')}Latch Activity DB/Inst: ORCL/orcl\n"
-        "                                           Pct    Avg   Wait                 Pct\n"
-        "                                    Get    Get   Slps   Time       NoWait NoWait\n"
-        "Latch Name                     Requests   Miss  /Miss    (s)     Requests   Miss\n"
-        "------------------------ -------------- ------ ------ ------ ------------ ------\n"
+        f"{_LATCH_ACTIVITY}"
         "Memory Queue Message Sub          1,000    0.0             0            0    N/A\n"
         "Memory Queue Message Sub          2,000    0.0             0            0    N/A\n"
     )
@@ -924,13 +929,9 @@ def test_locks_of_one_symbol_are_one_row_that_counts_them(tmp_path: Path) -> Non
 
 
 def test_a_latch_whose_name_one_table_cuts_off_earlier_is_one(tmp_path: Path) -> None:
-    """24 characters in Latch Activity, 26 in Latch Sleep Breakdown; the gets are those of the same latch."""
+    """Latch Activity keeps 24 characters, Latch Sleep Breakdown 26; equal gets show that it is one latch."""
     text = (
-        f"{_AWR.format('report for')}Latch Activity DB/Inst: ORCL/orcl\n"
-        "                                           Pct    Avg   Wait                 Pct\n"
-        "                                    Get    Get   Slps   Time       NoWait NoWait\n"
-        "Latch Name                     Requests   Miss  /Miss    (s)     Requests   Miss\n"
-        "------------------------ -------------- ------ ------ ------ ------------ ------\n"
+        f"{_LATCH_ACTIVITY}"
         "object queue header heap          7,727    0.0             0          121    0.0\n"
         "object queue header oper        138,877    0.0    0.1      0            0    N/A\n"
         "shared pool                          16    0.0    0.1      0            0    N/A\n\n"

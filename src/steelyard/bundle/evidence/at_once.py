@@ -7,7 +7,7 @@ import duckdb
 
 
 def at_once(connection: duckdb.DuckDBPyConnection, statements: Iterable[str]) -> None:
-    """Executes statements, two at a time, each by one thread, and leaves it so. Raises duckdb.Error."""
+    """Executes statements two at a time. DuckDB keeps to one thread per statement. Raises duckdb.Error."""
     # thousands of small files: another thread of DuckDB's own costs more than it saves
     connection.execute("set threads = 1")
     # no `with`: an interrupt would wait for the threads

@@ -71,7 +71,8 @@ VIEWS = {
 """,
     "clients": _OF_USED_RUNS.format("clients", "run, point, client"),
     # A counter's value at the edges of a phase lies on the line between the readings around it. Its growth is
-    # a sum of four readings, weighted alike for all counters of a monitor, unless some appear or vanish. A
+    # that between two readings, and parts of that before and after, the same parts for all counters of a
+    # monitor, unless some appear or vanish: differences before products keep the digits of large counters. A
     # counter that the monitor's earlier readings (zero_ns to zeroed_ns) lack was 0 in them.
     "rates": """
     with around as (
@@ -79,13 +80,14 @@ VIEWS = {
             max(t_ns) filter (t_ns <= start_ns) as b0, min(t_ns) filter (t_ns > start_ns) as b1,
             max(t_ns) filter (t_ns <= end_ns) as e0, min(t_ns) filter (t_ns > end_ns) as e1,
             if(b0 is null, b1, start_ns) as first_ns, if(e1 is null, e0, end_ns) as last_ns,
-            coalesce((first_ns - b0) / (b1 - b0), (b0 is null)::INTEGER) as first_part,
-            coalesce((last_ns - e0) / (e1 - e0), 0) as last_part
+            coalesce((first_ns - b0) / (b1 - b0), 0) as before,
+            coalesce((last_ns - e0) / (e1 - e0), 0) as after
         from measures join measured.readings using (run)
         group by run, point, monitor, start_ns, end_ns having count(distinct series) = 1
-    ), weights as (
-        select run, point, monitor, last_ns - first_ns as length_ns, unnest([b0, b1, e0, e1]) as t_ns,
-            unnest([first_part - 1, -first_part, 1 - last_part, last_part]) as weight
+    ), signs as (
+        select run, point, monitor, last_ns - first_ns as length_ns, before, after,
+            unnest([coalesce(b0, b1), e0, b0, b1, e0, e1]) as t_ns, unnest([-1, 1, 0, 0, 0, 0]) as whole,
+            unnest([0, 0, 1, -1, 0, 0]) as of_before, unnest([0, 0, 0, 0, -1, 1]) as of_after
         from around where length_ns > 0
     ), edges as (
         select s.run, p.point, s.monitor, s.entity, s.metric, p.start_ns, p.end_ns,
@@ -119,10 +121,10 @@ VIEWS = {
     )
     select run, point, monitor, entity, metric, (last - first) / ((last_ns - first_ns) / 1e9) as rate_per_s
     from ends where last_ns > first_ns union all
-    select run, point, monitor, entity, metric,
-        -- rounded weights do not add up to 0
-        if(min(value) = max(value), 0, sum(weight * value)) / any_value(length_ns / 1e9)
-    from samples join weights using (run, monitor, t_ns) where suffix(metric, '_total')
+    select run, point, monitor, entity, metric, (sum(whole * value)
+        + any_value(before) * sum(of_before * value) + any_value(after) * sum(of_after * value)
+        ) / any_value(length_ns / 1e9)
+    from samples join signs using (run, monitor, t_ns) where suffix(metric, '_total')
     group by run, point, monitor, entity, metric order by run, point, monitor, entity, metric
 """,
     "gauges": """

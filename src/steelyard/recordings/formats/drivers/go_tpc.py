@@ -56,7 +56,7 @@ read = Lines(
         rule(rf"\s*\[(Current){_OF}", _line),
         rule(rf"\s*\[(Summary){_OF}", _line, "{of}"),
         rule(r"\s*tpmC: (N)(?:, tpmTotal: (N))?(?:, efficiency: N%)?\s*", _rates, once="rates"),
-        # of CH, where it is told
+        # a CH run states its workers
         numbers(r"Finished: (?P<clients>\d+) OLTP workers.*"),
         known("Finished|Starting|creating|load|begin|finish|PREPARE|maxprocs"),
     ),

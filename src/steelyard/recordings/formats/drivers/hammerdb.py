@@ -44,7 +44,7 @@ def _close(now: Now) -> None:
         report.notice("length-unknown", text)
         report.seconds = _MINUTE_S
     report.work = Work(round(tpm * report.seconds / _MINUTE_S), detail=1)
-    # a new order is a transaction
+    # each new order is a transaction too
     nopm = report.value("nopm") or 0
     report.foot(f"{nopm:g} NOPM and {tpm:g} TPM", max(nopm, tpm), tpm, _SLACK)
 

@@ -87,7 +87,7 @@ def _row(now: Now, cells: Cells) -> None:
     elif name and "misses" in cells:
         counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
         # Latch Activity cuts off more of a name
-        fits = [n for n in accumulate(name) if now.latches.get((0, n), {}).get("gets") == counts["gets"]]
+        fits = [n for n in accumulate(name) if now.latches.get((0, n), {}).get("gets") == counts.get("gets")]
         now.latch(fits[0] if len(fits) == 1 else name).update(
             {to: int(count) for to, count in counts.items() if count is not None}
         )
