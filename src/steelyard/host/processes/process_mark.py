@@ -143,9 +143,9 @@ def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
     how: signal sent first, to the topmost processes, with three seconds to end; stopped processes are
     continued for it.
     """
-    pids = marked(mark)
-    memory = shared_memory({*pids, *([mark.pid] if mark.pid else [])})
-    if how != signal.SIGKILL and pids:
+    memory = shared_memory({mark.pid} if mark.pid else ())
+    if how != signal.SIGKILL and (pids := marked(mark)):
+        memory |= shared_memory(pids)
         tops = [pid for pid in pids if _parent(pid) not in pids]
         _send(tops, how)
         _send(pids, signal.SIGCONT)
