@@ -7,6 +7,7 @@ from steelyard import _core
 from steelyard.fleet.connection import Offset
 from steelyard.fleet.on_host import HostResult
 from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed, noticed
+from steelyard.lab.engines.result_tables import on_clock
 from steelyard.quantities import count
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
@@ -56,7 +57,6 @@ _MERGED = {
     """,
     "clients": "select * from clients order by point, client",
 }
-_TIMES = {"phases": ("start_ns", "end_ns"), "samples": ("t_ns",)}
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class Part:
 
 def merged(parts: Sequence[Part]) -> EngineResult:
     """One result of all: as of an engine with all clients. Its notices name the host."""
-    results = [_on_lab_clock(part) for part in parts]
+    found = [on_clock(part.own.result.tables, part.clock.to_lab) for part in parts]
     tables: dict[str, Columns] = {}
-    for name in results[0].tables:
-        columns = [result.tables[name] for result in results]
+    for name in found[0]:
+        columns = [one[name] for one in found]
         tables[name] = {key: [value for one in columns for value in one[key]] for key in columns[0]}
         if name in _MERGED:
             tables[name] = asked(_MERGED[name], tables)
@@ -81,16 +81,7 @@ def merged(parts: Sequence[Part]) -> EngineResult:
     tables["latency"] = {**tables["latency"], "histogram": list(whole)}
     del tables["notices"]
     tables = noticed(tables, [notice for part in parts for notice in _notices(part)])
-    return EngineResult(results[0].engine, tables, _facts([result.facts for result in results], parts))
-
-
-def _on_lab_clock(part: Part) -> EngineResult:
-    result = part.own.result
-    tables = {
-        name: {**columns, **{t: list(map(part.clock.to_lab, columns[t])) for t in _TIMES.get(name, ())}}
-        for name, columns in result.tables.items()
-    }
-    return EngineResult(result.engine, tables, result.facts)
+    return EngineResult(parts[0].own.result.engine, tables, _facts(parts))
 
 
 def _notices(part: Part) -> Iterator[tuple[str, str]]:
@@ -104,7 +95,8 @@ def began_ns(part: Part) -> list[int]:
     return [part.clock.to_lab(t_ns) if t_ns else 0 for t_ns in part.own.result.facts.began_ns or ()]
 
 
-def _facts(facts: Sequence[Facts], parts: Sequence[Part]) -> Facts:
+def _facts(parts: Sequence[Part]) -> Facts:
+    facts = [part.own.result.facts for part in parts]
     connect_ns = sum((one.connect_ns_mean or 0.0) * (one.connections_made or 0) for one in facts)
     began = map(began_ns, parts)
     causes = (

@@ -1,6 +1,6 @@
 """From an engine's result to the tables of a run: times from its origin, samples, notices."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from steelyard.lab.engines.result import EngineResult, Sample
 from steelyard.run_tables.questions import asked
@@ -75,17 +75,22 @@ group by point order by min(rowid)
 
 def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
     """The tables of the bundle in an engine's result; times of phases and samples count from origin_ns."""
-    tables = {name: columns for name, columns in result.tables.items() if name not in ENGINE_TABLES}
-    for name, times in _TIMES.items():
-        if name in tables:
-            shifted = {time: [t_ns - origin_ns for t_ns in tables[name][time]] for time in times}
-            tables[name] = {**tables[name], **shifted}
+    stored = {name: columns for name, columns in result.tables.items() if name not in ENGINE_TABLES}
+    tables = on_clock(stored, lambda t_ns: t_ns - origin_ns)
     if "latches" in tables:
         facts = result.facts
         # without a spin budget a worker sleeps at once, or spins until it has the latch, as where it queues
         spin = facts.spin or (0 if facts.sees_sleeps and not facts.in_turn else None)
         tables["latches"] = asked(_FAMILIES, result.tables, spin, facts.sees_misses, facts.sees_sleeps)
     return tables
+
+
+def on_clock(tables: Mapping[str, Columns], time_of: Callable[[int], int]) -> dict[str, Columns]:
+    """The tables with their times on another clock."""
+    return {
+        name: {**columns, **{time: list(map(time_of, columns[time])) for time in _TIMES.get(name, ())}}
+        for name, columns in tables.items()
+    }
 
 
 def engine_samples(result: EngineResult, t_ns: int) -> Iterator[Sample]:
