@@ -1,7 +1,7 @@
 """The hosts of a study's fleet as the place of its load engines, while a study runs."""
 
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
                 "round_trip_ms": 2 * clock.bound_ns / 1e6,
                 "megabytes_per_s": _megabytes_per_s(bus, name),
             }
-    return {"version": VERSION, "hosts": hosts, "findings": list(_findings(hosts, fleet.with_role("load")))}
+    return {"version": VERSION, "hosts": hosts, "findings": list(_findings(hosts))}
 
 
 def refuse_unlike(facts: Mapping[str, Json]) -> None:
@@ -91,21 +91,20 @@ def text(found: Json) -> str:
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 
-def _findings(hosts: Mapping[str, Json], loads: Sequence[str]) -> Iterator[str]:
+def _findings(hosts: Mapping[str, Json]) -> Iterator[str]:
     """Sentences about what would limit or disturb a study."""
     for name, own in hosts.items():
         if own["version"] != VERSION:
             yield f"{name}: version {own['version']}, and {VERSION} here: install the same"
-        clients = min(own["files"] - _FILES_BESIDE, own["ports"])
-        if name in loads:
-            limit = "open files: ulimit -n" if own["files"] - _FILES_BESIDE < own["ports"] else "local ports"
-            yield f"{name}: at most {clients:,} clients ({limit})"
+        files, ports = own["files"] - _FILES_BESIDE, own["ports"]
+        limit = "open files: ulimit -n" if files < ports else "local ports"
+        yield f"{name}: at most {min(files, ports):,} clients ({limit})"
         if own["bound_ms"] * 1e6 > _FAR_NS:
             yield (
                 f"{name}: its start may be off by {own['bound_ms']:.1f} ms: the round trip to it is"
                 f" {own['round_trip_ms']:.1f} ms"
             )
-    cpus = {hosts[name]["cpus"] for name in loads}
+    cpus = {own["cpus"] for own in hosts.values()}
     if len(cpus) > 1:
         yield f"load hosts have from {min(cpus)} to {max(cpus)} CPUs: each gets the same share of the load"
 
