@@ -169,7 +169,8 @@ def _answer(
     metric = foremost(here.evidence.study, here.run_metrics)
     rows = grouped((c.option, (c, test.here, test.there)) for test, c in made if test.metric == metric)
     cores = here.evidence.topology.cores, there.evidence.topology.cores
-    return Pair(*names, cores, here.evidence.workload).sentences(metric, rows)
+    labels = here.evidence.labels
+    return Pair(*names, cores, here.evidence.workload, len(labels) > 1).sentences(metric, rows)
 
 
 def _both(here: _Side, there: _Side, metric: Metric) -> Iterator[list[tuple[Estimate, Floats]]]:
@@ -197,13 +198,11 @@ def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
         if there.run_metrics.metric(metric.name) is None:
             continue
         for (mine, values), (theirs, others) in _both(here, there, metric):
-            if found := welch(_logs(values), _logs(others)):
+            # 0 has no logarithm: a notice tells
+            positive = bool((values > 0).all() and (others > 0).all())
+            if positive and (found := welch(np.log(values), np.log(others))):
                 gains = metric.better != "neither" and not no_gain & {metric.name, mine.option}
                 yield _Test(metric, mine, theirs, found, gains)
-
-
-def _logs(values: Floats) -> Floats:
-    return np.log(values[values > 0])
 
 
 def _comparison(test: _Test, here: _Side, p_value: float, alpha: float) -> Comparison:
@@ -281,6 +280,9 @@ def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     for side, other in ((here, there), (there, here)):
         if only := {*side.evidence.labels} - {*other.evidence.labels}:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
+        for metric in side.run_metrics.headlines:
+            if (side.run_metrics.values[metric.name] <= 0).any():
+                yield Notice("zeros", f"{side.name}: {metric.title} is 0 in a run: not compared there")
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")

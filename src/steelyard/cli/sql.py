@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -74,9 +74,7 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
             f"add a limit, use --json (up to {_JSON_ROWS_MAX:,}), or steelyard export for whole tables",
         )
     if as_json:
-        # JSON has no infinity
-        finite = ([None if value in _NO_JSON or value != value else value for value in row] for row in rows)
-        json.dump([dict(zip(names, row, strict=True)) for row in finite], sys.stdout, default=str)
+        json.dump([_finite(dict(zip(names, row, strict=True))) for row in rows], sys.stdout, default=str)
         sys.stdout.write("\n")
         return
     table = Table()
@@ -89,6 +87,15 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
         # output to a pipe must not be cut to a terminal's width
         console.width = _ENDLESS
     console.print(table)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in cast("list[Any]", value)]
+    return None if value in _NO_JSON or value != value else value
 
 
 def _late(seconds: float) -> InputError:

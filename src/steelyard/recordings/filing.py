@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from unicodedata import normalize
 
 from steelyard.errors import InputError
 from steelyard.recordings.schedule import NO_CHOICE, FileChoice, Schedule
@@ -113,9 +114,12 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
 
 def code_of(text: str, names: dict[str, str] | None = None) -> str:
     """A name as the code of an option. names: by code; raises InputError where another name has the code."""
-    code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-_") or "recording"
-    if names is None:
-        return code
+    plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", plain).strip("-_")
+    if names is None or not text:
+        return code or "recording"
+    if not code:
+        raise InputError(f'option "{text}": no letter or digit of ASCII', "rename it: A, P_2")
     # a code is limited part by part
     code = "_".join(part[:24] for part in code.split("_"))
     if names.setdefault(code, text) != text:

@@ -6,6 +6,7 @@ seconds as are needed. Figures of a report are formed from all readings, before 
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Mapping
 from copy import copy
@@ -14,6 +15,8 @@ from typing import Any
 import numpy as np
 
 READINGS_MAX = 1_500_000
+# means of requests: of none there is none, and tools print 0
+_OF_REQUESTS = re.compile(r"(?:.*_)?(?:await|svctm|[rwd]?areq_sz|avgrq_sz)")
 # a series is an entity with a metric; each has at least one reading
 _SERIES_MAX = 200_000
 _AT, _VALUE, _NUMBER = range(3)
@@ -40,7 +43,8 @@ class Samples:
     def add_row(self, at_s: float, entity: str, values: Mapping[str, float], weight: float = 1.0) -> None:
         """Adds readings of one entity at one time: a value for each metric. weight: in a mean."""
         for metric, value in values.items():
-            self._add((entity, metric), array("d", (at_s, value, weight)))
+            if value or not _OF_REQUESTS.fullmatch(metric):
+                self._add((entity, metric), array("d", (at_s, value, weight)))
         self._limit()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:

@@ -26,6 +26,7 @@ _ROWS_HINT = "the first line names the columns, and each row has as many cells"
 _BYTES_MAX = 4 << 30
 _HEAD_MAX = 1 << 20
 _LONGEST_S = 1e9
+_ROUNDED = 1e-3
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 # not thousands of them, nor a rate per minute or hour by its name, as tpmC
 _UNIT = re.compile(
@@ -192,10 +193,12 @@ def _fill(report: Report, table: TableFile, row: Mapping[str, Any]) -> None:
         if value < 0:
             raise ValueError(f"a throughput of {value:g}")
         per_s = value / _PERIODS_S.get(metric.unit.rpartition("/")[2], 1)
-        if report.seconds is None:
+        counted = per_s * (report.seconds or 0)
+        # a whole count that gives the rate
+        if report.seconds is None or abs(round(counted) - counted) > _ROUNDED * counted:
             report.rate(per_s)
         else:
-            report.work = Work(round(per_s * report.seconds))
+            report.work = Work(round(counted))
     # without any figure it is a run whose results were not published
     if not report.understood and any(row[metric.column] not in (None, "") for metric in table.metrics):
         raise ValueError("no number")

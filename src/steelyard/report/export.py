@@ -14,7 +14,8 @@ from steelyard.report.about import About
 from steelyard.report.charts import figures
 from steelyard.report.charts.figure import png, svg, uniquely_named
 from steelyard.report.presented import Presented
-from steelyard.report.tables.options import full_table
+from steelyard.report.tables.options import full_table, matrix
+from steelyard.report.tables.statements import of_files, of_programs
 
 SCHEMA = "steelyard/judgement/1"
 # enough to know whose numbers these are; the report has the rest
@@ -85,6 +86,14 @@ def to_markdown(presented: Presented) -> str:
         blocks = str(row.work.blocks) if row.work else fmt.MISSING
         lines.append(_row([row.mark, _code(label), *map(_cell, cells), blocks]))
     legend = f"; {_cell(presented.legend)}" if presented.legend else ""
+    for table in filter(None, (matrix(presented), of_programs(presented) or of_files(presented))):
+        lines += [
+            "",
+            *(
+                _row([_cell(text.strip()) for text in row])
+                for row in (table.head, ["---"] * len(table.head), *table.rows)
+            ),
+        ]
     lines += ["", f"Figures are {_cell(presented.summary)} of runs{legend}.", ""]
     lines += [f"- {_safe(note.sentence)}" for note in presented.footnotes]
     facts = [about.machine[name] for name in _MACHINE if name in about.machine]

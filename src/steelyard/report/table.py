@@ -31,7 +31,7 @@ class Cell:
         """As text: `402 µs`, `21,400/s [21,100 to 21,700]`, `1.42 [1.38 to 1.46]`, `n/a`."""
         if self.value is None:
             return fmt.MISSING
-        if self.low is None or self.high is None or self.low == self.high:
+        if self.low is None or self.high is None or (self.low == self.high and self.unit != _RATIO):
             return fmt.quantity(self.value, self.unit)
         if self.unit == _HALF:
             return f"{fmt.significant(self.value)} ± {fmt.significant(self.high - self.value)}"

@@ -80,8 +80,8 @@ def test_failures_of_pgbench_in_detail() -> None:
     assert work(report) == (9000, 1000, 10, 8)
     assert figures(report)["latency_mean"] == 8
     found = series(report)
-    assert found["pgbench", "serialization_failures"] == [(0, 900)]
-    assert found["pgbench", "deadlock_failures"] == [(0, 100)]
+    assert found["pgbench in all", "serialization_failures"] == [(0, 900)]
+    assert found["pgbench in all", "deadlock_failures"] == [(0, 100)]
 
 
 def test_progress_of_pgbench_belongs_to_the_summary_that_follows(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_a_label_within_another_word_is_no_label() -> None:
 def test_a_percentage_of_linear_has_no_interval_without_width() -> None:
     assert str(Cell(51.6, 51.6, 51.6)) == "51.6"
     assert "[" in str(Cell(51.6, 50.0, 53.0))
+    assert str(Cell(1.2, 1.2, 1.2, "ratio")) == "1.20 [1.20 to 1.20]"
 
 
 def test_a_gauge_alone_in_its_chart_is_named_and_its_table_is_of_measure() -> None:

@@ -27,18 +27,19 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two bundles. cores: of each, None: not known; work: what clients are called."""
+    """Two bundles. cores: of each, None: not known; work: what clients are called; several: options."""
 
     here: str
     there: str
     cores: tuple[int | None, int | None]
     work: Workload
+    several: bool
 
     def sentences(self, metric: Metric, rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         """One for each option. rows: by option, a load point each, comparison and levels here and there."""
         for option, unsorted in list(rows.items())[:_OPTIONS_MAX]:
             points = sorted(unsorted, key=lambda row: row[0].clients or 0)
-            of = f"{option}: " if len(rows) > 1 else ""
+            of = f"{option}: " if self.several else ""
             first, last = points[0], points[-1]
             text = f"{of}{metric.title} of {self.there} is {_times(first[0])} times that of {self.here}"
             if first is not last:

@@ -121,7 +121,7 @@ def _cube(
 def estimates(
     run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None = None
 ) -> tuple[Estimate, ...]:
-    """Geometric mean over complete blocks (mean where zeros occur) and 95 % t interval, by option.
+    """Geometric mean over complete blocks (mean where zeros occur in any option) and 95 % t interval.
 
     An option that is too rarely there to be compared is estimated from the runs it has. These
     intervals hold what blocks have in common, so two may overlap though the options differ:
@@ -131,7 +131,8 @@ def estimates(
     if metric.summary == "maximum":
         return tuple(_highest(run_metrics, metric, options, point, clients))
     columns = values_of(run_metrics, metric.name, options, point)
-    return tuple(_estimate(metric, label, clients, values) for label, values in columns.items())
+    logs = all((values > 0).all() for values in columns.values())
+    return tuple(_estimate(metric, label, clients, values, logs) for label, values in columns.items())
 
 
 def values_of(
@@ -164,8 +165,7 @@ def _highest(
             yield Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks)
 
 
-def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -> Estimate:
-    logs = bool((values > 0).all())
+def _estimate(metric: Metric, label: str, clients: int | None, values: Floats, logs: bool) -> Estimate:
     y: Floats = np.log(values) if logs else values
     mean, half = float(y.mean()), half_width(y)
     low, high = mean - half, mean + half
@@ -176,7 +176,7 @@ def _estimate(metric: Metric, label: str, clients: int | None, values: Floats) -
         option=label,
         clients=clients,
         value=mean,
-        low=max(low, 0.0),
+        low=max(low, 0.0) if values.min() >= 0 else low,
         high=high if len(values) > 1 else math.inf,
         blocks=len(values),
     )

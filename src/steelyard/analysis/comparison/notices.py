@@ -30,7 +30,7 @@ def shared_notices(metric: Metric, fit: Fit) -> list[Notice]:
 
 def error_notices(failed: Mapping[str, float], pair: tuple[str, str]) -> Iterator[Notice]:
     """The options of a pair of which transactions failed. failed: their share, by option."""
-    text = "the CPU that failed transactions used is counted in the cost of those that succeeded"
+    text = "its failed transactions are no work done, and what they cost is counted"
     for label in pair:
         if share := failed.get(label):
             yield Notice("errors", text, label, detail=f"{percent(share)} failed")
@@ -60,11 +60,11 @@ def _incomplete(fit: Fit) -> str:
 
 
 def _zeros(fit: Fit, metric: Metric) -> str:
-    zeros = int((fit.table.values <= 0).sum())
+    zeros = int((fit.table.values == 0).sum())
     # the mean over points hides the zeros of some: there is no run to name
     if fit.logs or not zeros:
         return ""
-    return f"{metric.title} is 0 in {zeros} runs: compared by differences instead of log ratios"
+    return f"{metric.title} is 0 in {count(zeros, 'run')}: compared by differences instead of log ratios"
 
 
 def _drift(fit: Fit, metric: Metric) -> str:

@@ -130,8 +130,16 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     both_ways = grouped(
         ((one.option, one.baseline), (metric, one))
         for metric in metrics
-        # the baseline second, as in the tables
-        for pairs in [[(a, b) if b == baseline else (b, a) for a, b in intervals.tests(metric).pairs]]
+        for tests in [intervals.tests(metric)]
+        # the baseline second, as in the tables, and none that is 0
+        for pairs in [
+            [
+                (a, b)
+                if (b == baseline or not tests.comparable((b, a))) and tests.comparable((a, b))
+                else (b, a)
+                for a, b in tests.pairs
+            ]
+        ]
         for c in intervals.comparisons(metric, pairs)
         for one in (c, _inverted(c))
     )

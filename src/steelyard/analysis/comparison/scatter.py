@@ -181,11 +181,12 @@ class Fit:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Each pair of options once, of which each has a ratio to the other."""
+        """Each pair of options once, of which one has a ratio to the other."""
         pairs = combinations(self.options, 2)
-        return [(a, b) for a, b in pairs if self.comparable((a, b)) and self.comparable((b, a))]
+        return [(a, b) for a, b in pairs if self.comparable((a, b)) or self.comparable((b, a))]
 
     def comparable(self, pair: tuple[str, str]) -> bool:
-        """Whether this option has a ratio to this baseline."""
+        """Whether this option has a ratio to this baseline: of two zeros it is 1, negative ones have none."""
         known = {*pair} <= {*self.options} and len(self.options) > 1 and bool(self.table.blocks)
-        return known and (self.logs or self.mean(pair[1]) != 0)
+        ratio = known and (self.logs or self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0)
+        return ratio and bool(self.table.values.min() >= 0)

@@ -109,5 +109,6 @@ class Precision:
         if percent is None:
             return f"the smallest difference in {title} that this study could see is unknown: {self.unknown}"
         times = significant(1 + percent / 100, 2)
-        size = f"{significant(percent, 2)} %" if percent < 100 else f"a factor of {times}"
+        # what copies leave is rounding noise
+        size = f"{significant(max(percent, 0.01), 2)} %" if percent < 100 else f"a factor of {times}"
         return f"could see differences in {title} of {size} and more (in 9 of 10 such studies)"

@@ -115,9 +115,10 @@ def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
     return P99 if study.workload.open_loop else run_metrics.work
 
 
-# of a recording that counted no work it is not known that none was done
+# of a recording that did not count its work it is not known that none was done
 _WORK = """
-    select run, point, if($recorded and transactions = 0, null, transactions / seconds) as throughput_per_s,
+    select run, point, if($recorded and (run, point) not in (select (run, point) from throughput), null,
+            transactions / seconds) as throughput_per_s,
         ratio(errors, transactions) as errors_per_txn, ratio(errors, transactions + errors) as failed_share
     from points
 """
@@ -155,7 +156,7 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
         metrics=tuple(
             _in_words_of(m, evidence.workload)
             for m in dict.fromkeys(found.metrics)
-            if (found.values[m.name] > 0).any() and m not in left_out
+            if np.nan_to_num(found.values[m.name]).any() and m not in left_out
         ),
         run=np.array(run),
         option=np.array(option, dtype=object),

@@ -32,7 +32,7 @@ def unlike_pace(evidence: Evidence, comparisons: Iterable[Comparison]) -> list[C
         for c in comparisons
         if (c.metric, c.clients) == (THROUGHPUT.name, None)
         and c.outcome in ("better", "worse")
-        and max(c.ratio, 1 / c.ratio) > _PACE_RATIO
+        and not 1 / _PACE_RATIO <= c.ratio <= _PACE_RATIO
     ]
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.analysis.comparison.block_table import shared_points
+from steelyard.analysis.comparison.block_table import shared_points, values_of
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
 from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Effect, Outcome, WinMapCell
 from steelyard.analysis.metrics.measured import SERVER_CPU
@@ -70,8 +70,15 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: blocks enough, and the same rows under all options."""
-        return self.enough and not self.work.meant
+        """Whether an option can win: blocks enough, the same rows under all options, and none is apart."""
+        return self.enough and not self.work.meant and not self.apart
+
+    @property
+    def apart(self) -> list[str]:
+        """Options with values of the first metric, too few to be compared."""
+        first, compared = self.pairwise.metrics[0].name, self.pairwise.options
+        found = values_of(self.run_metrics, first, self.evidence.labels)
+        return [label for label in found if label not in compared]
 
     def named(self, label: str) -> str:
         """`B (handle = named)`: a code with what it stands for, unless that is long or the code says it."""

@@ -27,8 +27,8 @@ class PairSentences:
         shown, failures = self.pair.by_metric, self.pair.failures
         good, bad = ([(m, c) for m, c in shown if c.outcome == outcome] for outcome in ("better", "worse"))
         self._leading = (bad if self.pair.lost else good)[:1]
-        self._failing = [f"{percent(abs(failures))} {'fewer' if failures < 0 else 'more'} transactions fail"]
-        self._failing *= bool(failures)
+        points = f"{significant(100 * abs(failures))} percentage points"
+        self._failing = [f"{points} {'fewer' if failures < 0 else 'more'} transactions fail"] * bool(failures)
         self.good, self.bad = ([_size(m, c) for m, c in some] for some in (good, bad))
 
     def better(self) -> str:
@@ -92,6 +92,8 @@ class PairSentences:
 
 def _size(metric: Metric, c: Comparison) -> str:
     """`18.3 % more throughput`, `3.50 times the throughput`, `12.0 % lower latency p99`."""
+    if math.isinf(c.ratio):
+        return f"more {metric.full_title} than none"
     if c.ratio >= 2:
         return f"{significant(c.ratio)} times the {metric.full_title}"
     word = "more" if c.ratio > 1 else "less"

@@ -55,7 +55,7 @@ def _answer(findings: Findings) -> tuple[Decision, Words]:
         return options_compared(findings)
     text = "Nothing to compare: no block holds a finished run of two options."
     if findings.evidence.recorded:
-        text = "Nothing to compare: the options have no figure in common of which more or less is better."
+        text = "Nothing to compare: the options share no figure that has a ratio and tells better from worse."
     elif findings.run_metrics.engine_bound:
         text = "No winner by throughput: the load engine was at its limit of CPU."
     return Decision("nothing to compare"), Words(text)
@@ -76,10 +76,10 @@ def _measurement(findings: Findings) -> tuple[Decision, Words]:
     best = (min if metric.better == "lower" else max)(levels, key=lambda estimate: estimate.value)
     at = f" with {evidence.workload.counted(best.clients)}" if best.clients else ""
     few = "" if blocks >= FEWEST_BLOCKS else ": too few for a safe interval"
+    range_ = f"{interval(best.value, best.low, best.high, metric.unit)}, 95 % interval,"
     words = Words(
         f"{capitalised(metric.title)} of {findings.named(label)}: {quantity(best.value, metric.unit)}{at}.",
-        f"{interval(best.value, best.low, best.high, metric.unit)}, 95 % interval,"
-        f" {count(blocks, 'block')}{few}.",
+        f"{range_} {count(blocks, 'block')}{few}." if blocks > 1 else "One block: no interval.",
     )
     return Decision("measured", compared=[label]), words
 

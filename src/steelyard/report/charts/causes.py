@@ -67,7 +67,8 @@ def costs(presented: Presented) -> Figure | None:
         (
             f"The cost {work} under {first.option}, less that under {judgement.baseline}, with "
             "95 % intervals. Bars to the left are savings. "
-            f"Geometric means over blocks{presented.over(' and ')}, as in the other tables."
+            f"Geometric means over blocks{presented.over(' and ')}, means where 0 occurs, as in the other"
+            " tables."
             f"{unproven * (fewest < FEWEST_BLOCKS)}{cut_note(panels)}"
         ),
         panels,

@@ -1,6 +1,7 @@
 """Ratios to the baseline with their intervals, over all and query by query; how long each query takes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import geometric_mean
 from typing import Any
 
@@ -50,6 +51,8 @@ def _forest(
     px: height of a row; above: names stand over the intervals.
     """
     margin = table.data[0]["margin"]
+    # 0 has no place on the axis
+    table = replace(table, data=[row for row in table.data if row["ratio"].value])
     axis = None if above else {"domain": False, "labelPadding": 10}
     scale = {"domain": list(_SHAPES), "range": list(_SHAPES.values())}
     return intervals(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import median
 
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Judgement
@@ -63,10 +64,9 @@ def _errors(judgement: Judgement, rows: list[LatchRow], about: About) -> Iterato
     ):
         ratios = sorted(_ratio(row) for row in rows if ((row.option, row.clients) in over) == beyond)
         if ratios:
-            middle = ratios[len(ratios) // 2]
             yield (
                 f"{title} the predicted gets/s differ by {fmt.change(ratios[0])} to"
-                f" {fmt.change(ratios[-1])} from the measured ones, median {fmt.change(middle)}"
+                f" {fmt.change(ratios[-1])} from the measured ones, median {fmt.change(median(ratios))}"
                 f" ({fmt.count(len(ratios), 'row')})."
             )
 

@@ -97,7 +97,8 @@ class Presented:
     def summary(self) -> str:
         """How the figures of options are summarised over runs, and whether with intervals."""
         intervals = "no interval" if self.blocks in ([], [1]) else "95 % intervals"
-        return f"geometric means{self.over(' over ', ' at ')}, {intervals}"
+        zeros = any(notice.code == "zeros" for c in self.judgement.comparisons for notice in c.notices)
+        return f"{'means' if zeros else 'geometric means'}{self.over(' over ', ' at ')}, {intervals}"
 
     @property
     def legend(self) -> str:

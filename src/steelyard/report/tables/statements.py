@@ -228,15 +228,18 @@ def latches(presented: Presented) -> Table | None:
         Column("hand-overs/s", "hand_overs_per_s"),
         Column("predicted gets/s", "predicted"),
     )
-    return Table(columns, [_shown(row) for row in rows if row.clients == most])
+    shown = [row for row in rows if row.clients == most]
+    several = len(shown) > len({row.option for row in shown})
+    return Table(columns, [_shown(row, several) for row in shown])
 
 
-def _shown(row: LatchRow) -> Row:
+def _shown(row: LatchRow, several: bool) -> Row:
     measured, predicted = row.gets_per_s, row.predicted_gets_per_s
     text = None
     if measured and predicted is not None:
         text = f"{fmt.significant(predicted)}, {fmt.change(predicted / measured)}"
-    return {**vars(row), "name": f"  {row.option}", "predicted": text}
+    name = f"  {row.option}, {row.latch}" if several else f"  {row.option}"
+    return {**vars(row), "name": name, "predicted": text}
 
 
 def sleeps(presented: Presented) -> Table | None:

@@ -153,7 +153,8 @@ def test_an_option_that_fails_more_cannot_win_and_its_error_rate_comes_first():
     assert (said.outcome, said.winner) == ("trade-off", None)
     assert (
         said.headline
-        == "B trades off against A: 4.01 times the throughput, but 50.0 % more transactions fail."
+        == "B trades off against A: 4.01 times the throughput, but 50.0 percentage points more transactions"
+        " fail."
     )
     assert said.consequence.startswith(
         "Failed transactions: B 50.0 % and A 0 %. B cannot win over an option that fails less."
@@ -171,9 +172,9 @@ def test_the_study_says_how_much_may_fail(limit: float, wins: bool):
 def test_of_two_that_are_equal_the_one_that_fails_less_wins():
     said = verdict({"A": Truth(), "B": Truth(error_share=0.05)}, noise=0.003)
     assert said.winner == "A"
-    assert "5.00 % more transactions fail under B" in said.headline
+    assert "5.00 percentage points more transactions fail under B" in said.headline
     said = verdict({"A": Truth(error_share=0.05), "B": Truth()}, noise=0.003)
-    assert "5.00 % fewer transactions fail than under A" in said.headline
+    assert "5.00 percentage points fewer transactions fail than under A" in said.headline
 
 
 def test_a_server_that_uses_no_cpu_under_one_option_still_gets_a_verdict():

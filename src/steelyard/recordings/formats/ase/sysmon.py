@@ -103,28 +103,36 @@ def _row(now: Now, found: Found) -> None:
         # a total has no share of itself
         columns = columns[:-1]
     row = dict(zip(columns, cells, strict=True))
+    # a pool has buckets of several sizes
+    label = f"{label} {row.pop('bucketsize', '')}".strip()
     values = {column: number(cell.rstrip("% ")) for column, cell in row.items()}
     # shares have their sign, and nothing else has one
     if prefix or {"count", "of_total"} & row.keys():
         for column, cell in row.items():
             if values[column] is not None and cell.endswith("%") != (bool(prefix) or column == "of_total"):
                 raise NotMine
+    if name.endswith("spinlock_contention"):
+        # of several hash tables or caches the largest
+        now.numbers[name] = max(now.numbers[name], values.get("of_total") or 0.0)
+    entity = " / ".join(
+        filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label))
+    )
+    if entity in now.seen:
+        # of another thing, whose name stands elsewhere
+        raise ValueError
+    now.seen.add(entity)
     if prefix:
         for column, value in values.items():
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
             report.sample(0, f"{words['pool'] or 'server'} {label or 'Average'}", metric, value)
         return
-    entity = " / ".join(
-        filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label))
-    )
+    # deeper rows are parts of this one
+    now.path[len(found[1])] = label
     # a count with decimals is an average
     metrics = {"of_total": "of_total_percent", "count": "average" if "." in row.get("count", "") else "count"}
     for column, value in values.items():
         if column not in ("per_sec", "per_xact"):
             report.sample(0, entity, metrics.get(column, column), value)
-    if name.endswith("spinlock_contention"):
-        # of several hash tables or caches the largest
-        now.numbers[name] = max(now.numbers[name], values.get("of_total") or 0.0)
     count = values.get("count")
     # of what is 'n/a' per second the count is a state or a maximum, not a number of events
     if count is None or metrics["count"] != "count" or values.get("per_sec") is None or not report.seconds:

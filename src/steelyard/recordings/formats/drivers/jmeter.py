@@ -54,6 +54,12 @@ _NESTED = """(
         )
     )
 )"""
+# the last that there is
+_GOOD = {
+    "ErrorCount": "\"ErrorCount\" = '0'",
+    "responseCode": "regexp_full_match(\"responseCode\", '[123][0-9]*')",
+    "success": "lower(success) = 'true'",
+}
 
 sniff = has(*(rf'\A(?:.*,)?"?{name}\b' for name in (*_NEEDED, "(?:label|success)")))
 
@@ -69,6 +75,9 @@ def read(source: Source) -> list[Report]:
     def of(name: str, sql: str, otherwise: str = "null") -> str:
         return sql if name in names else otherwise
 
+    good = "true"
+    for name, sql in _GOOD.items():
+        good = of(name, sql, good)
     message = "regexp_extract(\"responseMessage\", '^Number of samples in transaction : ([0-9]+)', 1)"
     rows = _ROWS.format(
         thread=of("threadName", '"threadName"'),
@@ -80,7 +89,7 @@ def read(source: Source) -> list[Report]:
         whole=f'"{names[-1]}" is not null'
         + of("success", " and lower(success) in ('true', 'false')", "")
         + of("SampleCount", " and \"SampleCount\" = '1'", ""),
-        good=of("success", "lower(success) = 'true'", "true"),
+        good=good,
     )
     ((suffixes, parts_are_listed, twice),) = asked(source, columns, rows + _KINDS, ",")
     # threads of several engines may have one name: then place and time tell no parts
@@ -90,6 +99,8 @@ def read(source: Source) -> list[Report]:
     if "threadName" in names and (suffixes or by_place):
         nested = _NESTED.format(sums=sums, by_place=by_place)
     found = reduced(source, columns, rows + _EVENTS.format(rows=nested), users="users")
+    if good == "true":
+        found[0].notice("source-warns", "no column tells which samples failed: all count as done")
     if twice:
         found[0].notice("threads-joined", "a thread has two samples at once: there may be more clients")
     return found

@@ -42,8 +42,10 @@ _OF_SCRIPT = (
     r"|number of failed transactions: (?P<failed>\d+) \(.*|latency average = (?P<latency_mean_ms>N) ms"
     r"|latency stddev = (?P<latency_stddev_ms>N) ms)"
 )
-# the planned time includes connections, and ends with the last transaction
+# the planned time ends with the last transaction
 _SLACK = 0.04
+# progress counts the same transactions once more
+_IN_ALL = "pgbench in all"
 
 
 def _columns(now: Now, found: Found) -> None:
@@ -73,9 +75,12 @@ def _close(now: Now) -> None:
     done, tps, planned = n["done"], n["tps"], n["planned"]
     n["seconds"] = done / tps if tps else planned
     worked(now)
-    if (lost := n["all"] - done - n["failed"] - sum(report.samples.values_of("skipped"))) > 0:
+    skipped = report.samples.means().get((_IN_ALL, "skipped"), 0)
+    if (lost := n["all"] - done - n["failed"] - skipped) > 0:
         report.notice("source-warns", f"pgbench: {lost:,.0f} of {n['all']:,.0f} transactions were not tried")
-    if tps and planned:
+    # the alarm rings as long after the start, connections included
+    planned -= (report.value("initial_connection_time") or 0) / 1e3
+    if tps and planned > 0:
         slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
         said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
         report.foot(said, done / tps, planned, slack)
@@ -99,7 +104,7 @@ read = Lines(
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
         figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),
-        reading(_FURTHER, "pgbench"),
+        reading(_FURTHER, _IN_ALL),
         rule(r"rate limit schedule lag: avg (N) \(max (N)\) ms", _lag),
         word(r"SQL script (?P<script>\d+: .*)"),
         reading(_OF_SCRIPT, "script {script}"),

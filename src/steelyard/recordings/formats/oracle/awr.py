@@ -76,14 +76,15 @@ def _row(now: Now, cells: Cells) -> None:
     report = now.report
     # Statspack heads one of its tables otherwise
     name = cells.get("latch_name") or cells.get("latch")
-    if (once := f"{sorted(cells)} {name}") in now.seen and name and "where" not in cells:
+    if (once := f"{sorted(cells)} {name} {cells.get('where')}") in now.seen and name:
         # another one, whose name was cut off
         raise NotMine
     now.seen.add(once)
     if name and now.words["part"]:
         report.notice("left-out", _OF_PARTS)
     elif name and "where" in cells:
-        report.sample(0, f"latch {name} in {cells['where']}", "sleeps", number(cells["sleeps"]))
+        for column in ("sleeps", "nowait_misses", "waiter_sleeps"):
+            report.sample(0, f"latch {name} in {cells['where']}", column, number(cells.get(column, "")))
     elif name and "misses" in cells:
         counts = {to: number(cells[column]) for column, to in _BREAKDOWN.items() if column in cells}
         # Latch Activity cuts off more of a name
@@ -103,7 +104,8 @@ def _row(now: Now, cells: Cells) -> None:
     elif "mutex_type" in cells:
         entity = f"mutex {cells['mutex_type']} at {cells['location']}"
         report.sample(0, entity, "sleeps", exact(cells["sleeps"]))
-        report.sample(0, entity, "wait_ms", number(cells.get("wait_time_ms", "")))
+        for unit in ("ms", "s"):
+            report.sample(0, entity, f"wait_{unit}", number(cells.get(f"wait_time_{unit}", "")))
     elif cells.get("statistic") and "total" in cells:
         _statistic(now, cells["statistic"], int(exact(cells["total"])), number(cells.get("per_second", "")))
     elif not cells or any(list(cells.values())[:-1]):

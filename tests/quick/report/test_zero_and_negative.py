@@ -1,0 +1,128 @@
+"""Options of which a figure is 0, negative, rare or no whole count: what is said of them, in which terms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from recorded_cases import written
+
+from steelyard.cli.commands import cli
+from steelyard.errors import InputError
+
+Values = Mapping[str, Sequence[float | str]]
+_METRIC = '{{ column = "v", metric = "{}", unit = "{}", better = "{}" }}'
+HEAP = _METRIC.format("heap", "B", "lower")
+RATE = _METRIC.format("throughput", "1/s", "higher")
+BALANCE = _METRIC.format("balance", "EUR", "higher")
+
+
+def recorded(folder: Path, values: Values, metric: str = HEAP, name: str = "r") -> Path:
+    """A bundle of a table with one figure: by option its values, one per block of 10 s."""
+    rows = [f"{o},{block},10,{v}" for o, of in values.items() for block, v in enumerate(of, 1) if v != ""]
+    mapping = f'[[tables]]\nfile = "{name}.csv"\nblock = "block"\nseconds = "s"\nmetrics = [{metric}]\n'
+    csv = "\n".join(["option,block,s,v", *rows]) + "\n"
+    written(folder, {f"{name}.csv": csv, f"{name}.toml": f'baseline = "A"\n{mapping}'})
+    place = folder / f"{name}.bundle"
+    done = CliRunner().invoke(cli, ["import", str(folder / f"{name}.toml"), "-o", str(place)])
+    assert done.exit_code == 0, done.output
+    return place
+
+
+def judged(place: Path) -> dict[str, Any]:
+    done = CliRunner().invoke(cli, ["report", str(place), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)["judgement"]
+
+
+def around(mean: float, blocks: int = 6) -> list[float]:
+    return [mean * (1 + 0.01 * (-1) ** block) for block in range(blocks)]
+
+
+@pytest.mark.parametrize(
+    ("heaps", "winner", "ratio_of_b"),
+    [
+        ({"A": around(300), "B": [0] * 6, "C": around(390)}, "B", 0),
+        ({"A": [0] * 6, "B": around(300), "C": around(390)}, "A", None),
+        ({"A": around(300), "B": [0] * 6}, "B", 0),
+        ({"A": [0] * 6, "B": around(300)}, "A", None),
+    ],
+)
+def test_an_option_at_0_takes_part(
+    tmp_path: Path, heaps: Values, winner: str, ratio_of_b: float | None
+) -> None:
+    found = judged(recorded(tmp_path, heaps))
+    assert (found["verdict"]["outcome"], found["verdict"]["winner"]) == ("winner", winner)
+    assert [c["ratio"] for c in found["comparisons"] if c["option"] == "B"][:1] == (
+        [] if ratio_of_b is None else [ratio_of_b]
+    )
+
+
+def test_two_options_at_0_do_not_differ(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": [0] * 6, "B": [0] * 6, "C": around(390)}))
+    assert found["verdict"]["winner"] is None and {*found["verdict"]["ties"]} == {"A", "B"}
+
+
+def test_nothing_done_is_a_throughput_of_0_where_it_was_counted(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": around(100), "B": [0] * 6}, RATE))
+    assert found["verdict"]["winner"] == "A"
+    levels = {e["option"]: e["value"] for e in found["estimates"] if e["metric"] == "throughput_per_s"}
+    assert levels["B"] == 0 and levels["A"] == pytest.approx(100)
+
+
+def test_an_option_with_too_few_values_leaves_no_winner(tmp_path: Path) -> None:
+    values = {"A": around(100), "B": around(120), "C": [150, 151, "", "", "", ""]}
+    verdict = judged(recorded(tmp_path, values, RATE))["verdict"]
+    assert verdict["outcome"] == "leaning" and verdict["winner"] is None
+    assert "C could not be compared" in verdict["reasons"][0]
+
+
+def test_negative_figures_are_shown_and_have_no_ratio(tmp_path: Path) -> None:
+    place = recorded(tmp_path, {"A": around(-50), "B": [5, *around(-60, 5)]}, BALANCE)
+    found = judged(place)
+    assert found["verdict"]["outcome"] == "nothing to compare" and found["comparisons"] == []
+    (a, _) = (e for e in found["estimates"] if e["metric"] == "score")
+    assert a["low"] < a["value"] < a["high"] < 0
+    assert "−50.0" in CliRunner().invoke(cli, ["report", str(place)]).stdout
+
+
+def test_levels_and_ratios_are_of_one_kind_of_mean(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": [90, 110, 70, 130, 100, 100], "B": [0, *around(200, 5)]}))
+    levels = {e["option"]: e["value"] for e in found["estimates"] if e["metric"] == "score"}
+    (ratio,) = (c["ratio"] for c in found["comparisons"])
+    assert levels["A"] == pytest.approx(100) and ratio == pytest.approx(levels["B"] / levels["A"])
+
+
+def test_bundles_are_not_compared_where_a_run_is_0(tmp_path: Path) -> None:
+    zeros = recorded(tmp_path, {"A": [0, *around(80, 5)], "B": around(160)}, name="zeros")
+    whole = recorded(tmp_path, {"A": around(80), "B": around(160)}, name="whole")
+    done = CliRunner().invoke(cli, ["compare", str(whole), str(zeros), "--force"])
+    assert done.exit_code == 0, done.output
+    assert "B: heap of zeros is 1.00" in done.stdout and "A: heap" not in done.stdout
+    assert "heap is 0 in a run" in done.stdout
+
+
+def test_a_rate_that_gives_no_whole_count_keeps_its_digits(tmp_path: Path) -> None:
+    values = {"A": [0.339, 0.342, 0.336, 0.340], "B": [0.442, 0.445, 0.439, 0.443]}
+    found = judged(recorded(tmp_path, values, RATE))
+    (ratio,) = (c["ratio"] for c in found["comparisons"] if c["metric"] == "throughput_per_s")
+    assert ratio == pytest.approx(0.442 / 0.339, rel=5e-3)
+
+
+def test_markdown_has_the_figures_of_a_recording_without_throughput(tmp_path: Path) -> None:
+    place = recorded(tmp_path, {"A": around(300), "B": around(390)})
+    text = CliRunner().invoke(cli, ["report", str(place), "--markdown"]).stdout
+    assert "300 B" in text and "390 B" in text
+
+
+def test_options_keep_their_letters_or_are_refused(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": around(300), "Prüfung": around(390)}))
+    assert found["options"] == ["A", "Prufung"]
+    rows = "option,block,v\nпривет,1,5\n"
+    written(tmp_path, {"x.csv": rows, "x.toml": f'[[tables]]\nfile = "x.csv"\nmetrics = [{HEAP}]\n'})
+    done = CliRunner().invoke(cli, ["import", str(tmp_path / "x.toml"), "-o", str(tmp_path / "x.bundle")])
+    assert isinstance(done.exception, InputError) and "привет" in str(done.exception)
