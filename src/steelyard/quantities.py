@@ -160,7 +160,7 @@ def change(value: float) -> str:
     percent = (value - 1) * 100
     if abs(percent) < 0.05:
         return "±0 %"
-    if percent < -99.9:
+    if -100 < percent < -99.9:
         return "below −99.9 %"
     return f"{'+' if percent > 0 else '−'}{abs(percent):.1f} %"
 

@@ -51,14 +51,14 @@ def _forest(
     px: height of a row; above: names stand over the intervals.
     """
     margin = table.data[0]["margin"]
-    # 0 has no place on the axis
-    table = replace(table, data=[row for row in table.data if row["ratio"].value])
     axis = None if above else {"domain": False, "labelPadding": 10}
     scale = {"domain": list(_SHAPES), "range": list(_SHAPES.values())}
+    # 0 has no place on the axis
+    drawn = replace(table, data=[row for row in table.data if row["ratio"].value])
     return intervals(
-        table,
+        drawn,
         nominal(name, None, sort=order, axis=axis, scale={"domain": order, "paddingOuter": 0.3}),
-        scaled(table.data, "ratio", direction, 1 - 2 * margin, 1 + 2 * margin, ratios=True),
+        scaled(drawn.data, "ratio", direction, 1 - 2 * margin, 1 + 2 * margin, ratios=True),
         (name, "ratio", "outcome", "p", "blocks"),
         90,
         px=len(table.data) * px,

@@ -97,8 +97,13 @@ class Presented:
     def summary(self) -> str:
         """How the figures of options are summarised over runs, and whether with intervals."""
         intervals = "no interval" if self.blocks in ([], [1]) else "95 % intervals"
+        return f"{self.means}{self.over(' over ', ' at ')}, {intervals}"
+
+    @property
+    def means(self) -> str:
+        """Of which kind the figures of options are."""
         zeros = any(notice.code == "zeros" for c in self.judgement.comparisons for notice in c.notices)
-        return f"{'means' if zeros else 'geometric means'}{self.over(' over ', ' at ')}, {intervals}"
+        return "means" if zeros else "geometric means"
 
     @property
     def legend(self) -> str:
