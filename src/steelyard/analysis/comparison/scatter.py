@@ -189,4 +189,4 @@ class Fit:
         """Whether this option has a ratio to this baseline: of two zeros it is 1, negative ones have none."""
         known = {*pair} <= {*self.options} and len(self.options) > 1 and bool(self.table.blocks)
         ratio = known and (self.logs or self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0)
-        return ratio and bool(self.table.values.min() >= 0)
+        return ratio and bool(self.table.values.min() >= 0 < self.table.values.max())
