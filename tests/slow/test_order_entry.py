@@ -20,6 +20,8 @@ from order_entry_on_server import (
     the_rules_of_the_specification_hold,
 )
 
+from steelyard.bundle.reader import Bundle
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
@@ -61,3 +63,17 @@ def test_damage_of_the_data_as_loaded_stops_the_study_before_its_first_run(lab: 
     said = " ".join(done.stderr.split())
     assert "the data are inconsistent as loaded: consistency condition 1 (w_ytd of a warehouse" in said
     assert "consistency condition 8" in said and done.returncode != 0
+
+
+def test_a_report_says_that_it_is_no_tpc_benchmark_and_how_much_the_data_grew(lab: Lab) -> None:
+    study = lab.folder / "orders.toml"
+    study.write_text(DAMAGED.format(kind="postgres", damage="select 1", turns="true"))
+    done = lab.run("run", study, "--bundle", lab.bundle)
+    assert done.returncode == 0, done.stderr
+    report = " ".join((lab.bundle / "report.html").read_text().split())
+    for text in (" ".join(done.stdout.split()), report):
+        assert "not a TPC benchmark; results are not comparable" in text
+        assert "rows were added in each" in text and "tpmC" not in text
+    found = Bundle(lab.bundle).columns("select text from notices where code = 'data'")["text"].tolist()
+    constants = "last names 208 in the data and 123 in the run, customers 259, items 7911"
+    assert f"constants C of NURand: {constants}" in found
