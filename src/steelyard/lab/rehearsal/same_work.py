@@ -94,16 +94,16 @@ _UNDOES = re.compile(r"(abort|rollback)\b", re.IGNORECASE)
 _TO_SAVEPOINT = re.compile(r"rollback\b.*\bto\b", re.IGNORECASE)
 
 
-def compare(bench: Bench, found: Findings, evicts: bool) -> None:
+def compare(bench: Bench, found: Findings) -> None:
     """Adds the step `work` of each option and statement, and `rows written` of each transaction. Answers:
 
     '' the same rows and values; `text` other values of equal numbers, `value` another number in a single row,
     `rows`, `error`; `not reproducible`: the baseline differs from itself, or what it does depends on chance.
-    evicts: equal servers hold other rows.
     """
     first = found.trials.get(baseline(bench.study, bench.options), ())
     texts = [(name, one.sql) for work in bench.works.values() for name, one in work.statements.items()]
-    chance = {name for name, sql in texts if _CHANCE.search(sql) or evicts}
+    # equal servers that evict hold other rows
+    chance = {name for name, sql in texts if _CHANCE.search(sql) or bench.kind.evicts}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, found.by_chance))})\b", re.IGNORECASE)
     other = {name for name, sql in texts if _TIME.search(sql) or (found.by_chance and named.search(sql))}
     other |= {name for work in bench.works.values() for name in numbered(work)}
