@@ -72,8 +72,8 @@ def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
 
 def text(found: Json) -> str:
     """What was found, as a table and sentences."""
-    columns = ("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")
-    rows = [
+    rows = [("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")]
+    rows += [
         (
             name,
             str(own["cpus"]),
@@ -85,8 +85,8 @@ def text(found: Json) -> str:
         )
         for name, own in found["hosts"].items()
     ]
-    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 
