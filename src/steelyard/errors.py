@@ -55,10 +55,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if not words:
         return ""
     close = get_close_matches(word, words, n=1, cutoff=0.5)
-    if len(words) > _MOST_LISTED:
-        return f'; did you mean "{close[0]}"?' if close else ""
-    guess = f'; did you mean "{close[0]}"?' if close else ";"
-    return f"{guess} One of: {', '.join(words)}."
+    guess = f'; did you mean "{close[0]}"?' if close else ""
+    return guess if len(words) > _MOST_LISTED else f"{guess or ';'} One of: {', '.join(words)}."
 
 
 def typed(path: Path) -> str:

@@ -4,35 +4,36 @@ import io
 import sys
 import tempfile
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 import click
 
-from steelyard.errors import InputError
+from steelyard.errors import InputError, nearest
 from steelyard.host.processes.limits import permit_files
 from steelyard.host.processes.signals import Interrupts
 from steelyard.workflow.complaint import EXHAUSTED, GONE, complain, complain_of, say
 from steelyard.workflow.exit_codes import Exit
 
-# command: (module, one line for --help), so that --help imports none of them
+# by command, one line for --help, so that --help imports none of them
 _COMMANDS = {
-    "try": ("try_", "First result: what an index brings, in half a minute."),
-    "run": ("run", "Run a study, built-in or your own; verdict, bundle, report."),
-    "resume": ("resume", "Continue an interrupted study."),
-    "report": ("report", "Print the verdict of a bundle and write its report again."),
-    "compare": ("compare", "Compare the same study from two or more bundles."),
-    "capture-load": ("capture_load", "Read a server's logs as a workload that can be replayed."),
-    "import": ("import_", "Turn measurements made elsewhere into a bundle, to report or compare."),
-    "capture": ("capture", "Print a script that records a run on another machine, for import."),
-    "sql": ("sql", "Query a bundle with SQL."),
-    "export": ("export", "Export the tables of a bundle as CSV, Parquet or JSON."),
-    "studies": ("studies", "List the built-in studies; `studies NAME` prints a study file."),
-    "schema": ("schema", "JSON Schema of study files, of --json, or the tables of a bundle."),
-    "data": ("data", "Print the SQL that creates and fills the tables of a study's workload."),
-    "fleet": ("fleet", "Load from several machines: start and check them."),
-    "dispatch": ("dispatch", "Print a dispatch table, or trace a thread under it."),
-    "calibrate": ("calibrate", "Measure the cost of a context switch and a cache miss on this machine."),
-    "doctor": ("doctor", "Check what this machine and user permit, with remedies."),
+    "try": "First result: what an index brings, in half a minute.",
+    "run": "Run a study, built-in or your own; verdict, bundle, report.",
+    "resume": "Continue an interrupted study.",
+    "report": "Print the verdict of a bundle and write its report again.",
+    "compare": "Compare the same study from two or more bundles.",
+    "capture-load": "Read a server's logs as a workload that can be replayed.",
+    "import": "Turn measurements made elsewhere into a bundle, to report or compare.",
+    "capture": "Print a script that records a run on another machine, for import.",
+    "sql": "Query a bundle with SQL.",
+    "export": "Export the tables of a bundle as CSV, Parquet or JSON.",
+    "studies": "List the built-in studies; `studies NAME` prints a study file.",
+    "schema": "JSON Schema of study files, of --json, or the tables of a bundle.",
+    "data": "Print the SQL that creates and fills the tables of a study's workload.",
+    "fleet": "Load from several machines: start and check them.",
+    "dispatch": "Print a dispatch table, or trace a thread under it.",
+    "calibrate": "Measure the cost of a context switch and a cache miss on this machine.",
+    "doctor": "Check what this machine and user permit, with remedies.",
 }
 
 # what other programs call the file that they write
@@ -46,21 +47,20 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return import_module(f"steelyard.cli.{_COMMANDS[cmd_name][0]}").command
+        module = cmd_name.replace("-", "_") + "_" * iskeyword(cmd_name)
+        return import_module(f"steelyard.cli.{module}").command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = args and args[0] not in _COMMANDS and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            from steelyard.errors import nearest
-
             raise InputError(f'no command "{args[0]}"{nearest(args[0], _COMMANDS)}', "steelyard --help")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+            formatter.write_dl(list(_COMMANDS.items()))
 
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:

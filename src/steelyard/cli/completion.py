@@ -1,7 +1,7 @@
 """Parameters that commands share, and what the shell completes: names of studies, bundles, recordings."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
-def _starting(names: list[str], incomplete: str) -> _Items:
+def _starting(names: Iterable[str], incomplete: str) -> _Items:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -50,30 +50,30 @@ def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) 
 
 def tables(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Tables of a bundle."""
-    from steelyard.run_tables.schema import TABLES
+    from steelyard.run_tables.schema import BY_NAME
 
-    return _starting([table.name for table in TABLES], incomplete)
+    return _starting(BY_NAME, incomplete)
 
 
 def subjects(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Kinds of subjects."""
     from steelyard.subjects import SUBJECTS
 
-    return _starting(list(SUBJECTS), incomplete)
+    return _starting(SUBJECTS, incomplete)
 
 
 def recordings(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Published recordings, then files."""
     from steelyard.recordings.published import catalogue
 
-    return _starting(list(catalogue()), incomplete) + _files(incomplete)
+    return _starting(catalogue(), incomplete) + _files(incomplete)
 
 
 def overlays(context: click.Context, option: click.Parameter, incomplete: str) -> _Items:
     """Published recordings and bundles."""
     from steelyard.recordings.published import catalogue
 
-    return _starting(list(catalogue()), incomplete) + bundles(context, option, incomplete)
+    return _starting(catalogue(), incomplete) + bundles(context, option, incomplete)
 
 
 bundle_argument = click.argument("bundle", type=PATH, shell_complete=bundles)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.completion import as_json
+from steelyard.errors import InputError
 
 if TYPE_CHECKING:
     from steelyard.report.terminal.dispatcher import Life
@@ -66,7 +67,6 @@ def command(
     steelyard dispatch --bursts slices > mine.toml
     steelyard run mine.toml
     """
-    from steelyard.errors import InputError
     from steelyard.subjects.dispatcher.machine import read_table
 
     if bursts is not None:
@@ -89,8 +89,6 @@ def command(
 
 
 def _refuse_unused() -> None:
-    from steelyard.errors import InputError
-
     context = click.get_current_context()
     unused = [
         one.opts[0]
@@ -133,7 +131,6 @@ def _print_lives(
 
 def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: float) -> Life:
     from steelyard import _core
-    from steelyard.errors import InputError
     from steelyard.report.terminal.dispatcher import Life, Step
     from steelyard.run_tables.rows import each
 

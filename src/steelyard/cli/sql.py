@@ -12,6 +12,10 @@ import click
 
 from steelyard.cli.completion import as_json, bundle_argument
 from steelyard.errors import InputError, typed
+from steelyard.host.processes.limits import TimedOut, within
+from steelyard.printable import printable
+from steelyard.workflow.complaint import complain_of, opened
+from steelyard.workflow.exit_codes import Exit
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -45,9 +49,6 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from steelyard.printable import printable
-    from steelyard.workflow.complaint import opened
 
     found = opened(bundle)
     if query is None:
@@ -108,10 +109,6 @@ def _answer(
     """Columns and rows, the first rows_max of them. Raises duckdb.Error, MemoryError."""
     import resource
     from threading import Timer
-
-    from steelyard.host.processes.limits import TimedOut, within
-    from steelyard.workflow.complaint import complain_of
-    from steelyard.workflow.exit_codes import Exit
 
     # without a folder for what does not fit, which would fill the disk
     connection.execute(f"set memory_limit = '{megabytes}MB'; set temp_directory = ''")

@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.fleet.bus import Bus
-from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.process import Place
 from steelyard.lab.engines.result import Json
@@ -30,7 +29,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
     clock, round_trip_ms and megabytes_per_s between the lab and it.
     """
-    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
+    with Bus(fleet, folder) as bus:
         offsets = bus.offsets()
         hosts: dict[str, dict[str, Any]] = {}
         for name in bus.hosts:
@@ -73,8 +72,8 @@ def refuse_without_drivers(bus: Bus, drivers: Collection[str]) -> None:
 
 def text(found: Json) -> str:
     """What was found, as a table and sentences."""
-    columns = ("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")
-    rows = [
+    rows = [("host", "CPUs", "clock", "round trip", "bandwidth", "files", "ports")]
+    rows += [
         (
             name,
             str(own["cpus"]),
@@ -86,8 +85,8 @@ def text(found: Json) -> str:
         )
         for name, own in found["hosts"].items()
     ]
-    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([*(line.rstrip() for line in lines), *found["findings"]])
 
 
@@ -125,7 +124,7 @@ def load_hosts(fleet: Fleet, folder: Path, drivers: Collection[str]) -> Generato
 
     Raises InputError when the fleet is not up, or a host lacks a driver.
     """
-    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
+    with Bus(fleet, folder) as bus:
         refuse_unlike(bus.facts)
         refuse_without_drivers(bus, drivers)
         yield Place(lambda engine, plan, _: FleetEngine(bus, engine, plan), bus.check)

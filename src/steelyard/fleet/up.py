@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event | None = None) -> None:
+def up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
     """Starts scheduler and workers, and ends them on SIGINT, SIGTERM or SIGHUP. Raises InputError.
 
     say: is called with each step. Returns when a host is lost, with its cause as the last step.
@@ -54,11 +54,11 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Eve
         TemporaryDirectory(prefix=f"steelyard-fleet-{os.getpid()}-") as scratch,
         dask.config.set({**SETTINGS, "temporary-directory": scratch}),
     ):
-        asyncio.run(_up(fleet, folder, say, stop or asyncio.Event()))
+        asyncio.run(_up(fleet, folder, say))
 
 
-async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None], stop: asyncio.Event) -> None:
-    file = folder / SCHEDULER_FILE
+async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
+    file, stop = folder / SCHEDULER_FILE, asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError, RuntimeError):

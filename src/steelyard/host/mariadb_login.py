@@ -119,11 +119,12 @@ def log_in(at: Address, limit_s: float = 10, answer_s: float | None = None) -> p
 
 def remedy(error: Exception) -> str:
     """The hint for a connection that failed."""
-    if error.args[:1] == (CR.CR_AUTH_PLUGIN_ERR,):
+    number = next(iter(error.args), None)
+    if number == CR.CR_AUTH_PLUGIN_ERR:
         return "another way: an account that logs in by mysql_native_password or caching_sha2_password"
-    if error.args[:1] and error.args[0] in _NO_ROOM:
+    if number in _NO_ROOM:
         return "the session limit of the server or account is reached: raise it, or end other sessions"
-    if error.args[:1] == (CR.CR_CONN_HOST_ERROR,):
+    if number == CR.CR_CONN_HOST_ERROR:
         return "check the address and that the server runs"
     return "check the address, the user and the password"
 

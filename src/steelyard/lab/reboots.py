@@ -21,6 +21,7 @@ STOP = "stop"
 _COMMAND_S = 600
 _UNITS = Path("/etc/systemd/system")
 _UNIT = "steelyard-resume.service"
+_WANTS = _UNITS / "multi-user.target.wants" / _UNIT
 _TEXT = """\
 # created by `steelyard run`, and removed by it when the study ends
 [Unit]
@@ -107,20 +108,19 @@ def unit_while_paused(policy: Reboots) -> Generator[None]:
         raise
     finally:
         if policy.unit and not paused:
-            for place in (_UNITS / "multi-user.target.wants" / _UNIT, _UNITS / _UNIT):
+            for place in (_WANTS, _UNITS / _UNIT):
                 with suppress(OSError):
                     place.unlink()
 
 
 def _install(bundle: Path, command: Sequence[str]) -> None:
     text = _TEXT.format(bundle=bundle, command=shlex.join(command))
-    wants = _UNITS / "multi-user.target.wants" / _UNIT
     try:
         (_UNITS / _UNIT).write_text(text)
         # as `systemctl enable` does
-        wants.parent.mkdir(exist_ok=True)
-        wants.unlink(missing_ok=True)
-        wants.symlink_to(_UNITS / _UNIT)
+        _WANTS.parent.mkdir(exist_ok=True)
+        _WANTS.unlink(missing_ok=True)
+        _WANTS.symlink_to(_UNITS / _UNIT)
     except OSError as error:
         raise StudyFailed(
             f"reboots.unit: {error.filename}: {error.strerror}; alternatively add this line with crontab -e:"

@@ -71,17 +71,18 @@ def block(
         for one in runs:
             yield (run := _judged(laboratory, one, redo))
             label = run.slot.option.label
-            if run.status == "void" and run.tables:
-                raise StudyFailed(f"option {label}: {run.cause}")
-            if run.status == "void" and void:
-                raise StudyFailed(f"block {run.slot.block} failed twice: {label}: {run.cause}")
-            if run.status == "disturbed" and not redo:
-                raise StudyFailed(f"stopped (plan.disturbed): {run.cause}")
-            if run.status == "disturbed" and laboratory.host.boots:
-                return
             if run.status == "void":
+                if run.tables:
+                    raise StudyFailed(f"option {label}: {run.cause}")
+                if void:
+                    raise StudyFailed(f"block {run.slot.block} failed twice: {label}: {run.cause}")
                 void += 1
                 break
+            if run.status == "disturbed":
+                if not redo:
+                    raise StudyFailed(f"stopped (plan.disturbed): {run.cause}")
+                if laboratory.host.boots:
+                    return
         else:
             return
 

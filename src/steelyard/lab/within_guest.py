@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from steelyard.host.guests.kernels import FACT, SCRATCH
 from steelyard.host.guests.qemu import Guest, GuestFailed, boot, reported_facts
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed, samples_of
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, Say, joined, noticed, samples_of
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.observe.probes import Probing
 from steelyard.monitors import Target, made
@@ -27,7 +26,7 @@ _RESULT = "result.json"
 _SECTOR_BYTES = 512
 
 
-def run(plan_json: str, say: Callable[[str], None]) -> str:
+def run(plan_json: str, say: Say) -> str:
     """Runs one guest; returns the result of the load engine within it, as JSON. Raises LoadFailed.
 
     plan: that of the load engine, and under `guest` the machine to boot (a `Guest`; its disks: image, plan,

@@ -85,13 +85,17 @@ def compare(paths: Sequence[Path], theirs: Mapping[str, str], force: bool) -> Co
 
 def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     """What is compared; a table per metric, each option there against here; then what else differs."""
+
+    def say(text: str, style: str = "") -> None:
+        console.print(Text(printable(text), style), soft_wrap=True)
+
     console.print(Text(printable(f"{found.there} (there) against {found.here} (here)"), "bold"))
     for notice in found.uncertain:
-        console.print(Text(printable(notice.text), "yellow"), soft_wrap=True)
+        say(notice.text, "yellow")
     for text in filter(None, (found.differ, *found.answer)):
-        console.print(Text(printable(text)), soft_wrap=True)
+        say(text)
     for what, texts in bundles.unlike(found):
-        console.print(Text(printable(f"{what}: {'; '.join(texts)}")), soft_wrap=True)
+        say(f"{what}: {'; '.join(texts)}")
     tables = [(metric, bundles.compared(found, metric)) for metric in found.metrics]
     tables += [(metric, bundles.counted(found, metric)) for metric in found.counted]
     for metric, table in tables:
@@ -106,4 +110,4 @@ def print_bundle_comparison(found: BundleComparison, console: Console) -> None:
     console.print()
     console.print(Text(bundles.footnote(found), "dim"), highlight=False)
     for notice in found.notices:
-        console.print(Text(printable(f"  - {notice.text}")), soft_wrap=True)
+        say(f"  - {notice.text}")

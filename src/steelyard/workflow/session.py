@@ -193,7 +193,7 @@ def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None
 def _finish(
     work: Callable[[Progress, Interrupts], None], prepared: PreparedStudy, path: Path, as_json: bool
 ) -> None:
-    code, failure = Exit.DONE, ""
+    code = Exit.DONE
     before = len(_finished(path))
     progress = Progress(Console(stderr=True))
     interrupts = Interrupts(progress.interrupted)
@@ -214,14 +214,13 @@ def _finish(
             error.hint += f"; finished runs are kept, continue with\n{program()} resume {typed(path)}"
         raise
     except StudyFailed as error:
+        progress.stop()
+        complain(str(error))
         code = Exit.STUDY_FAILED
-        failure = str(error)
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
     finally:
         progress.stop()
-    if failure:
-        complain(failure)
     if code is not Exit.DONE:
         if logs := sorted(path.glob("logs/*.log")):
             say(f"hint: the end of the {prepared.study.workload.WHO}'s log is in {logs[-1]}")

@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -83,24 +83,22 @@ def modules_of(kernel: Kernel, requested: Sequence[str]) -> list[tuple[str, byte
         raise InputError(f"{kernel.modules}: no modules of {kernel.release} in this folder") from None
     built_in = {_plain(Path(line).name.removesuffix(".ko")) for line in listed}
     found: dict[str, bytes] = {}
+
+    def add(name: str) -> None:
+        name = _plain(name)
+        if name in found or name in built_in:
+            return
+        if name not in files:
+            raise InputError(f"the kernel {kernel.release} has no module {name}: guests need it")
+        module = _content(files[name])
+        depends = _DEPENDS.search(module)
+        for other in filter(None, depends[1].decode().split(",") if depends else ()):
+            add(other)
+        found[name] = module
+
     for name in requested:
-        _add(name, kernel, files, built_in, found)
+        add(name)
     return list(found.items())
-
-
-def _add(
-    name: str, kernel: Kernel, files: Mapping[str, Path], built_in: set[str], found: dict[str, bytes]
-) -> None:
-    name = _plain(name)
-    if name in found or name in built_in:
-        return
-    if name not in files:
-        raise InputError(f"the kernel {kernel.release} has no module {name}: guests need it")
-    module = _content(files[name])
-    depends = _DEPENDS.search(module)
-    for other in filter(None, depends[1].decode().split(",") if depends else ()):
-        _add(other, kernel, files, built_in, found)
-    found[name] = module
 
 
 def _plain(name: str) -> str:

@@ -181,15 +181,12 @@ def main(pipe: TextIO = sys.stdin) -> None:
     """Waits for the pipe to close, then undoes."""
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.SIG_IGN)
-    standing: dict[int, _Change] = {}
+    standing: dict[int, _Change | None] = {}
     for line in pipe:
         with suppress(ValueError):
             entry = json.loads(line)
-            if entry["change"] is None:
-                standing.pop(entry["number"], None)
-            else:
-                standing[entry["number"]] = entry["change"]
-    for change in reversed(standing.values()):
+            standing[entry["number"]] = entry["change"]
+    for change in filter(None, reversed(standing.values())):
         _undo(change)
 
 

@@ -195,11 +195,8 @@ def _clock(kernel: Facts) -> Finding:
 
 
 def _inherited() -> Finding:
-    text = listed(inherited()) or "nothing"
-    if [*limits()]:
-        hint = "start it from a plain shell outside the container, or give the container whole CPUs"
-        return Finding("inherited", "warning", text, hint)
-    return Finding("inherited", "ok", text)
+    hint = "start it from a plain shell outside the container, or give the container whole CPUs"
+    return _limited("inherited", any(limits()), listed(inherited()) or "nothing", hint)
 
 
 def _temp_folder(storage: Facts) -> Finding:

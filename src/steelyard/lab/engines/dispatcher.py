@@ -5,15 +5,13 @@ blocks differ as runs of a real machine do.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard import _core
-from steelyard.lab.engines.result import EngineResult, Facts
+from steelyard.lab.engines.result import EngineResult, Facts, Say
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, decoded
-
-Say = Callable[[str], None]
 
 _SAMPLES = 30  # of a measure phase, at most one per simulated second
 _TRACE_ROWS_MAX = 4000

@@ -53,16 +53,14 @@ class Instances:
         """Starts the instances. Raises OSError, which names the instance and the step that failed."""
         held, gate = os.pipe2(os.O_CLOEXEC)
         failed, failure = os.pipe2(os.O_CLOEXEC)
-        self._pids: dict[int, int] = {}
-        # SIGCHLD could be delivered to any thread and be lost: each instance has a pidfd
-        self._ends: dict[int, int] = {}
+        # by process, its number and its pidfd: SIGCHLD could be delivered to any thread and be lost
+        self._running: dict[int, tuple[int, int]] = {}
         parent = os.getpid()
         for number, instance in enumerate(instances):
             pid = os.fork()
             if pid == 0:
                 _become(number, instance, parent, held, gate, failure)
-            self._pids[pid] = number
-            self._ends[pid] = os.pidfd_open(pid)
+            self._running[pid] = number, os.pidfd_open(pid)
         for end in (held, failure):
             os.close(end)
         self.start_ns = time.monotonic_ns()
@@ -79,38 +77,38 @@ class Instances:
         while True:
             # any child: orphans that this process adopted would stay as zombies
             pid, status, usage = os.wait4(-1, os.WNOHANG)
-            if pid in self._pids:
+            if pid in self._running:
                 end_ns = time.monotonic_ns()
-                os.close(self._ends.pop(pid))
+                number, end = self._running.pop(pid)
+                os.close(end)
                 with suppress(ProcessLookupError):
                     # processes left behind in its group would disturb the other instances
                     os.killpg(pid, signal.SIGKILL)
                 cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
-                return Ended(self._pids.pop(pid), os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
+                return Ended(number, os.waitstatus_to_exitcode(status), end_ns, cpu_ns)
             if pid:
                 continue
             left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
             if left_ms <= 0:
                 return None
             ended = select.poll()
-            for end in self._ends.values():
+            for _, end in self._running.values():
                 ended.register(end, select.POLLIN)
             ended.poll(min(left_ms, _REAP_MS))
 
     @property
     def running(self) -> list[int]:
         """Numbers of the instances that have not ended."""
-        return sorted(self._pids.values())
+        return sorted(number for number, _ in self._running.values())
 
     def kill(self) -> None:
         """Ends all running instances, and all processes that instances left behind."""
         end_descendants()
-        for pid in self._pids:
+        for pid, (_, end) in self._running.items():
             # one that has become another user's process may still run
             os.waitpid(pid, os.WNOHANG)
-            os.close(self._ends[pid])
-        self._pids.clear()
-        self._ends.clear()
+            os.close(end)
+        self._running.clear()
 
 
 def end_descendants() -> None:
@@ -136,8 +134,8 @@ def _become(number: int, instance: Instance, parent: int, held: int, gate: int, 
         doing = f"cannot run on CPUs {','.join(map(str, instance.cpus))}"
         if instance.cpus:
             os.sched_setaffinity(0, instance.cpus)
-        if instance.cpus and os.sched_getaffinity(0) != set(instance.cpus):
-            raise OSError(0, "the kernel assigned other CPUs (limited by a cpuset?)")
+            if os.sched_getaffinity(0) != set(instance.cpus):
+                raise OSError(0, "the kernel assigned other CPUs (limited by a cpuset?)")
         # a program expects the signal handling that a shell sets up
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])

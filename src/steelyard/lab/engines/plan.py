@@ -50,9 +50,7 @@ def engine_plan(
     if server is None:
         block = {"block": slot.block} if load.own_clock else {}
         return {**load.plan, **plan, **block}
-    trace = {"scheduling_trace_s": study.probes.scheduling_trace_s} if study.probes.scheduling_trace_s else {}
     countable = server.latch_names is not None and server.pid is not None and not study.subject.dsn
-    count = {"latch_count_s": study.probes.latch_count_s} if study.probes.latch_count_s and countable else {}
     return {
         **load.plan,
         "server": {name: getattr(server, name) for name in _ADDRESS.split()},
@@ -60,8 +58,8 @@ def engine_plan(
         "turn_end": server.turn_end,
         "inspect": [{"name": name, "sql": sql} for name, sql in server.inspect.items()],
         **plan,
-        **trace,
-        **count,
+        "scheduling_trace_s": study.probes.scheduling_trace_s,
+        "latch_count_s": study.probes.latch_count_s if countable else 0.0,
     }
 
 

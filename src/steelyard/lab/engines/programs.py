@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from steelyard.host.processes.signals import adopt_orphans, end_with
 from steelyard.lab.engines.instances import Instance, Instances, end_descendants
-from steelyard.lab.engines.result import EngineResult, LoadFailed
+from steelyard.lab.engines.result import EngineResult, LoadFailed, Say
 from steelyard.quantities import time_unit_ns
 from steelyard.run_tables.rows import Rows
 
@@ -31,8 +31,6 @@ _THOUSANDS = r"\d{1,3}(?:[,'\u00a0\u202f]\d{3})+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _SCALED = r"[kKMGTP](?:i?[bB]|\w+[pP][sS])?"
 # a pattern that finds its group beside any of these demands nothing of the text there
 _OTHERS = ("z", " ", "K", "M", " us", " ms", " s", "us", "ms", "s")
-
-Say = Callable[[str], None]
 
 
 def run(plan_json: str, say: Say) -> str:

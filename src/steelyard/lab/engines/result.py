@@ -15,6 +15,8 @@ from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
 _Run = Callable[..., str]
 # an object: a plan, an event, a command
 Json = Mapping[str, Any]
+# a listener
+Say = Callable[[str], None]
 
 
 # words with which a server ends a session, and the setting behind them

@@ -142,7 +142,7 @@ class Probing:
 
     def _note_cost(self) -> None:
         # a thread names itself a moment after its start
-        self._thread = self._thread or _thread_named(_THREAD)
+        self._thread = self._thread or _collecting_thread()
         if self._thread is not None:
             with suppress(OSError):
                 cpu_ns = int((self._thread / "schedstat").read_text().split()[0])
@@ -159,11 +159,11 @@ def not_in_turns(study: Study, server: Server | None) -> Iterator[tuple[str, str
         )
 
 
-def _thread_named(name: str) -> Path | None:
-    """The folder in /proc of this process's thread of that name; None where there is none."""
+def _collecting_thread() -> Path | None:
+    """Its folder in /proc; None where there is none."""
     for task in Path("/proc/self/task").iterdir():
         try:
-            if (task / "comm").read_text().strip() == name and (task / "schedstat").exists():
+            if (task / "comm").read_text().strip() == _THREAD and (task / "schedstat").exists():
                 return task
         except OSError:
             continue

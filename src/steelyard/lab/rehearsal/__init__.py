@@ -73,7 +73,7 @@ def rehearse(bench: Bench, subjects: Sequence[Subject], host: Host | None, in_tu
             _server(bench, subject, options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
-    compare(bench, found, kind.evicts)
+    compare(bench, found)
     measure_s = bench.study.plan.measure_s
     if in_turns and LIFE_PER_PRIMING * found.priming_s > measure_s:
         found.one_after_another = (

@@ -94,16 +94,16 @@ _UNDOES = re.compile(r"(abort|rollback)\b", re.IGNORECASE)
 _TO_SAVEPOINT = re.compile(r"rollback\b.*\bto\b", re.IGNORECASE)
 
 
-def compare(bench: Bench, found: Findings, evicts: bool) -> None:
+def compare(bench: Bench, found: Findings) -> None:
     """Adds the step `work` of each option and statement, and `rows written` of each transaction. Answers:
 
     '' the same rows and values; `text` other values of equal numbers, `value` another number in a single row,
     `rows`, `error`; `not reproducible`: the baseline differs from itself, or what it does depends on chance.
-    evicts: equal servers hold other rows.
     """
     first = found.trials.get(baseline(bench.study, bench.options), ())
     texts = [(name, one.sql) for work in bench.works.values() for name, one in work.statements.items()]
-    chance = {name for name, sql in texts if _CHANCE.search(sql) or evicts}
+    # equal servers that evict hold other rows
+    chance = {name for name, sql in texts if _CHANCE.search(sql) or bench.kind.evicts}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, found.by_chance))})\b", re.IGNORECASE)
     other = {name for name, sql in texts if _TIME.search(sql) or (found.by_chance and named.search(sql))}
     other |= {name for work in bench.works.values() for name in numbered(work)}
@@ -169,9 +169,8 @@ def parted(rows: Sequence[Row], work: Work, found: Findings, protocol: str) -> t
     failed = dict.fromkeys(row["message"] for row in asked if row["code"])
     found.not_tried += [f"rows written: {message}" for message in failed]
     others = [row for row in rows if row["statement"] not in (_WROTE, _SETTLES)]
-    return others, list(
-        _writes((row for row in asked if row["statement"] == _WROTE), _undone(work, protocol))
-    )
+    answers = (row for row in asked if row["statement"] == _WROTE)
+    return others, list(_writes(answers, {*_undone(work, protocol)}))
 
 
 def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
@@ -193,18 +192,14 @@ def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _undone(work: Work, protocol: str) -> Set[str]:
+def _undone(work: Work, protocol: str) -> Iterator[str]:
     """Transactions whose statements end with a roll back, of all or to a savepoint."""
-    texts = {
-        name: ";\n".join(work.statements[statement].sql for statement in one.statements)
-        for name, one in work.transactions.items()
-        if isinstance(one, Transaction)
-    }
-    commands = {
-        name: [one for one in commands_of(text, protocol) if not _KEEPS.match(one)]
-        for name, text in texts.items()
-    }
-    return {name for name, found in commands.items() if found and _undoes_all(found)}
+    for name, one in work.transactions.items():
+        if isinstance(one, Transaction):
+            text = ";\n".join(work.statements[statement].sql for statement in one.statements)
+            commands = [command for command in commands_of(text, protocol) if not _KEEPS.match(command)]
+            if commands and _undoes_all(commands):
+                yield name
 
 
 def _undoes_all(commands: Sequence[str]) -> bool:

@@ -155,9 +155,7 @@ class _Block:
         opened.callback(monitoring.stop)
         monitoring.rest(True)
         monitoring.start(laboratory.placement.engine)
-        lane = Lane(slot, load, engine, monitoring, self.times)
-        lane.start(limit_s)
-        return lane
+        return Lane(slot, load, engine, monitoring, self.times, limit_s)
 
     def _point(self, lanes: Sequence[Lane], point: int) -> None:
         plan = self._laboratory.study.plan

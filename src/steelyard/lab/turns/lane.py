@@ -155,11 +155,18 @@ _ENDED: Json = {"event": "ended"}
 
 
 class Lane:
-    """start, then connect and turns of each load point, next_point, result. All raise LoadFailed."""
+    """connect and turns of each load point, next_point, then result. All raise LoadFailed."""
 
     def __init__(
-        self, slot: Slot, load: Load, engine: RunningEngine, monitoring: Monitoring, times: Times
+        self,
+        slot: Slot,
+        load: Load,
+        engine: RunningEngine,
+        monitoring: Monitoring,
+        times: Times,
+        limit_s: float,
     ) -> None:
+        """Gives the engine its plan, and at most limit_s for the whole block."""
         self._times = times
         self.slot = slot
         self.load = load
@@ -169,12 +176,7 @@ class Lane:
         self._events: SimpleQueue[Json] = SimpleQueue()
         self._result: EngineResult | None = None
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
-        self._limit_s = 0.0
-
-    def start(self, limit_s: float) -> None:
-        """Gives the engine its plan, and at most limit_s for the whole block."""
-        self._limit_s = limit_s
+        self._thread = threading.Thread(target=self._run, args=(limit_s,), name="turns", daemon=True)
         self._thread.start()
 
     def connect(self) -> float:
@@ -246,9 +248,9 @@ class Lane:
             if event is _ENDED:
                 raise self._failure or LoadFailed("the load engine ended before its load point was over")
 
-    def _run(self) -> None:
+    def _run(self, limit_s: float) -> None:
         try:
-            self._result = self.engine.result(self._events.put, self._limit_s)
+            self._result = self.engine.result(self._events.put, limit_s)
         except BaseException as failure:
             self._failure = failure
         finally:
