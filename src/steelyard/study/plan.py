@@ -195,13 +195,12 @@ def blocks(study: Study, found: Options, boots_apart: bool = True) -> Iterator[l
     """
     chance = random.Random(study.plan.seed)
     order: list[Option] = []
-    boots = {_boot(option) for option in found} if boots_apart else set[_Boot]()
     for block in range(1, study.plan.blocks + 1):
         if block % 2:
             last = _boot(order[-1]) if order else None
             order = list(found)
             chance.shuffle(order)
-            if len(boots) > 1:
+            if boots_apart:
                 # options of a boot keep the drawn order; so do the boots, except the first
                 drawn = list(dict.fromkeys(map(_boot, order)))
                 drawn.sort(key=lambda boot: boot != last)
