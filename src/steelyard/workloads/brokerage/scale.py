@@ -4,8 +4,8 @@ The generator of the data and the transactions agree on it by whole-number formu
 which Python, numpy and the load engine's expressions compute alike.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,10 +181,6 @@ class Orders:
     def buys(self) -> NDArray[np.bool_]:
         """Market and limit buys."""
         return (self.type == 0) | (self.type == 2)
-
-    def where(self, chosen: NDArray[np.bool_]) -> Self:
-        """The rows that are chosen."""
-        return replace(self, **{name: column[chosen] for name, column in vars(self).items()})
 
 
 def orders_of(scale: Scale, day: int) -> Orders:
