@@ -202,7 +202,7 @@ class _Script:
 
     def _pause(self, rest: str, place: Place) -> Tree:
         found = _SLEEP.fullmatch(rest.strip())
-        if found is None or not (found[1].startswith(":") or found[1].isdecimal()):
+        if found is None:
             raise place.error(f"\\sleep {rest}: needs a whole number and us, ms or s", "\\sleep 10 ms")
         tree = self._tree(found[1], place)
         return ["mul", tree, _PER_MS[(found[2] or "s").lower()]]
