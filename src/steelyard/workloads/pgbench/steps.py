@@ -256,10 +256,9 @@ def commands_of(text: str, file: str) -> Iterator[Sql | Meta]:
         if command.meta is not None:
             yield Meta(place, command.meta, command.rest)
             continue
-        at = command.at
         for kind, piece in command.tokens:
             if kind == "broken":
-                begin = Place(file, 1 + text.count("\n", 0, text.index(piece, at)))
+                begin = Place(file, 1 + text.count("\n", 0, text.index(piece, command.at)))
                 raise begin.error("a quote or a comment that begins here does not end")
         quoted = tuple(piece for kind, piece in command.tokens if kind in ("text", "name"))
         yield Sql(place, command.text, command.bare, quoted)
