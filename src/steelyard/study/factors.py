@@ -245,13 +245,10 @@ def statements_located(study: Study, label: str, levels: Codes) -> Generator[Non
         yield
     except InputError as error:
         match error.at:
-            case ("workload", "statements", str(name), *_):
-                at = level_of_statement(study, levels, name)
+            case ("workload", "statements", str(name), *_) if at := level_of_statement(study, levels, name):
+                raise InputError(f'option {label}: statement "{name}": {error}', error.hint, at) from None
             case _:
                 raise
-        if at is None:
-            raise
-        raise InputError(f'option {label}: statement "{name}": {error}', error.hint, at) from None
 
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:
