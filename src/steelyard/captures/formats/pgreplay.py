@@ -50,7 +50,7 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
                 if file.tell() > at:
                     records.leave(INCOMPLETE, f"{path}: byte {at}")
                 return
-            except (ValueError, UnicodeDecodeError) as error:
+            except ValueError as error:
                 raise InputError(f"{path}: no record of {NAME} at byte {at}: {error}") from None
 
 
