@@ -167,12 +167,11 @@ class Store:
         """Removes the statements of other databases."""
         self._database.execute("delete from entry where base <> ?", (json.dumps(database),))
 
-    def sessions(self) -> list[tuple[str, int, int]]:
-        """Each session's name, first begin and last end in us, in the order of their begin."""
+    def sessions(self) -> list[tuple[str, int]]:
+        """Each session's name and first begin in us, in the order of their begin."""
         self._database.execute("create index if not exists by_session on entry (session, number)")
         return self._database.execute(
-            "select session, min(begin_us), max(begin_us + coalesce(took_us, 0)) from entry"
-            " group by session order by min(begin_us), session"
+            "select session, min(begin_us) from entry group by session order by min(begin_us), session"
         ).fetchall()
 
     def entries(self, session: str) -> Iterator[Entry]:

@@ -124,7 +124,7 @@ def _events(store: Store, selection: Selection, classes: Classes, file: Path) ->
     found: list[_Session] = []
     with file.open("w", encoding="utf-8") as out:
         known = store.sessions()
-        for name, _, _ in known:
+        for name, _ in known:
             begin_us, end_us, events = 0, 0, 0
             for at_us, took_us, line in _lines(selection.session(store.entries(name)), classes, known[0][1]):
                 out.write(line)
