@@ -83,8 +83,7 @@ def setting_types(bindir: Path) -> dict[str, str]:
 
 def major_of(bindir: Path) -> int:
     """The major version, such as 18. Raises InputError."""
-    found = re.match(r"\d+", version_of(bindir))
-    return int(found[0]) if found else 0
+    return int(re.split(r"\D", version_of(bindir))[0])
 
 
 def reachable(bindir: Path) -> Path:
