@@ -86,9 +86,7 @@ class DriverProcess:
 
     def _stop(self) -> None:
         process, self._process, self._read = self._process, None, b""
-        if process is None:
-            return
-        assert process.stdin and process.stdout
+        assert process and process.stdin and process.stdout
         process.stdin.close()
         process.kill()
         process.wait()
