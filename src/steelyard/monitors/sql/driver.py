@@ -27,9 +27,7 @@ class DriverProcess:
     cpus: for the process; empty: all.
     """
 
-    def __init__(
-        self, command: Sequence[str], plan: Mapping[str, Any], cpus: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, command: Sequence[str], plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
         self._command = [*command, "query"]
         self._plan = plan
         self._cpus = cpus
