@@ -112,15 +112,10 @@ class Probes(Strict):
     @property
     def requested(self) -> bool:
         """Whether the study names a probe, be it one that is on by default."""
-        return self.any or (self.latches and "latches" in self.model_fields_set)
+        return bool(self.sources) or (self.latches and "latches" in self.model_fields_set)
 
     @property
     def sources(self) -> set[str]:
         """The sources that are off by default and asked for, by their names in the core."""
         asked = {"profile": self.profile_hz, "locks": self.locks, "sched": self.scheduling_trace_s}
         return {name for name, value in {**asked, "latches": self.latch_count_s}.items() if value}
-
-    @property
-    def any(self) -> bool:
-        """Whether a probe is on that is off by default."""
-        return bool(self.sources)
