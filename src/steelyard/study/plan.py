@@ -23,7 +23,6 @@ from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.study import Factor, Option, Options, Plan, Scope, Slot, Study
 from steelyard.study.validation_errors import explain
-from steelyard.study.workloads.workload import Workload
 
 # limits: more options or runs than these are a mistake in the study
 _OPTIONS_MAX = 10_000
@@ -125,7 +124,14 @@ def _has(table: Any, path: Sequence[str]) -> bool:
 def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
     """The option of these levels: here factors become settings. Raises InputError."""
     label, changes = _label(study, levels), changes_of(study, levels)
-    workload = _workload(study, label, changes.get("client", {}))
+    try:
+        workload = changed(study.workload, changes.get("client", {}))
+    except ValidationError as error:
+        raise InputError(
+            f"option {label}: {explain(error.errors()[0])}",
+            "exclude the combination with [[exclude]]",
+            ("factors",),
+        ) from None
     if study.plan.transactions and not workload.counts_transactions:
         raise InputError(
             f"option {label}: the number of transactions cannot be fixed for a workload without statements",
@@ -143,17 +149,6 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
         host={**study.host, **changes.get("host", {})},
         schema={name: sql_of(study, name, level) for name, level in changes.get("schema", {}).items()},
     )
-
-
-def _workload(study: Study, label: str, client: Settings) -> Workload:
-    try:
-        return changed(study.workload, client)
-    except ValidationError as error:
-        raise InputError(
-            f"option {label}: {explain(error.errors()[0])}",
-            "exclude the combination with [[exclude]]",
-            ("factors",),
-        ) from None
 
 
 def _check_number(study: Study) -> None:
