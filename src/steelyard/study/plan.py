@@ -36,10 +36,16 @@ def options(study: Study) -> list[Option]:
 
     The label joins the codes: `HDL1_TXT0_STC2`. Without factors there is one option. Raises InputError for
     factors, exclusions or a baseline with an unknown name, for settings that contradict one another,
-    and when no option is left.
+    for too many options, and when none is left.
     """
     check_factors(study)
-    _check_number(study)
+    number = math.prod(len(factor.levels) for factor in study.factors.values())
+    if number > _OPTIONS_MAX:
+        raise InputError(
+            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
+            "remove factors or levels, or split the study",
+            ("factors",),
+        )
     combinations = [
         dict(zip(study.factors, codes, strict=True))
         for codes in itertools.product(*(factor.levels for factor in study.factors.values()))
@@ -149,17 +155,6 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
         host={**study.host, **changes.get("host", {})},
         schema={name: sql_of(study, name, level) for name, level in changes.get("schema", {}).items()},
     )
-
-
-def _check_number(study: Study) -> None:
-    """Raises InputError for too many options, before they are listed."""
-    number = math.prod(len(factor.levels) for factor in study.factors.values())
-    if number > _OPTIONS_MAX:
-        raise InputError(
-            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
-            "remove factors or levels, or split the study",
-            ("factors",),
-        )
 
 
 def differences(name: str, factor: Factor) -> Mapping[str, Settings]:
