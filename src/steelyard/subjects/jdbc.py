@@ -80,8 +80,8 @@ class Jdbc(SharedSubject):
         """Connects once: the data are made where they are ours, and facts are read. Raises InputError,
         SubjectFailed.
         """
-        given = self._bench.study.subject
-        shown_url = _url(self._bench.study, option)
+        study = self._bench.study
+        shown_url = _url(study, option)
         url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), shown_url)
         own = IN_PROCESS in url
         if own:
@@ -89,9 +89,9 @@ class Jdbc(SharedSubject):
             self._folder.mkdir()
             url = url.replace(IN_PROCESS, str(self._folder))
         connection = connection_of(option, url, self._bench.study_folder, {})
-        limit_s = self._bench.study.plan.set_up_limit_s if own else _PREPARE_S
+        limit_s = study.plan.set_up_limit_s if own else _PREPARE_S
         statements = load_statements(self._bench.work) if own else []
-        found = prepared(connection, statements, given.facts, limit_s, shown_url)
+        found = prepared(connection, statements, study.subject.facts, limit_s, shown_url)
         facts = {
             "origin": "a database in the load engine's process" if own else "a running server at an address",
             "version": found["version"],
