@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from steelyard.study.key_types import Form, SqlText, Strict
+from steelyard.study.key_types import FileName, Form, SqlText, Strict
 
 Column = Annotated[
     str,
@@ -33,7 +33,7 @@ class SqlMonitor(Strict):
     """a set of steelyard's, by name; its SQL and columns need no other key"""
     sql: SqlText = ""
     """one query; needed, or sql_file or set"""
-    sql_file: str | None = Field(default=None, min_length=1)
+    sql_file: FileName | None = None
     """file that holds the query, from the folder of the study file"""
     every_s: float = Field(default=1.0, ge=0.01, le=1000)
     """between readings; phases and turns are read at both edges"""

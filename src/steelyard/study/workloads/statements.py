@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Setting, SqlText, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, Setting, SqlText, Strict, Toml, only_if
 from steelyard.study.script_study import instead_of_set
 from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
 
@@ -93,7 +93,7 @@ class Statement(Strict):
 
     sql: SqlText = ""
     """its text; needed, or sql_file"""
-    sql_file: str | None = Field(default=None, min_length=1)
+    sql_file: FileName | None = None
     """file that holds the text, from the folder of the study file"""
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     rows: Literal["equal", "may differ"] = "equal"

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Setting, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, Setting, Strict, Toml, only_if
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
@@ -128,12 +128,12 @@ class SqlWorkload(TransactionsWorkload):
 
     schema_sql: str = ""
     """kind = 'sql': script that makes and fills the tables"""
-    schema_file: str | None = Field(default=None, min_length=1)
+    schema_file: FileName | None = None
     """kind = 'sql': file that holds schema_sql"""
-    data_file: str | None = Field(default=None, min_length=1)
+    data_file: FileName | None = None
     """kind = 'sql': data, loaded after the schema: SQL (with COPY ... FROM stdin), a dump by pg_dump (plain
     or custom) or mysqldump, an SQLite file"""
-    data_directory: str | None = Field(default=None, min_length=1)
+    data_directory: FileName | None = None
     """kind = 'sql': data directory of a stopped server, which is copied and never changed"""
     data_database: str = ""
     """kind = 'sql': the database in data_directory that the statements use"""
