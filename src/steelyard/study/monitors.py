@@ -20,7 +20,7 @@ MonitorName = Annotated[
         "invalid name of a monitor: use lower-case letters, digits and hyphens (max. 32)",
     ),
 ]
-RateHz = Annotated[float, Field(ge=0.001, le=100)]
+_RateHz = Annotated[float, Field(ge=0.001, le=100)]
 _TOTAL, _LIMIT = "_total", "_limit"
 
 
@@ -79,7 +79,7 @@ def _tag(value: Any) -> str:
 # tags stand in the paths of errors, so none may be a key: a key holds no blank here
 Monitors = dict[
     MonitorName,
-    Annotated[Annotated[RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
+    Annotated[Annotated[_RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
 ]
 
 
