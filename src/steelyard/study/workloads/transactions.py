@@ -1,7 +1,7 @@
 """What workloads of clients share: arrival; of SQL, how statements are sent, by which driver; their data."""
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,8 @@ from steelyard.study.key_types import FileName, KeyPath, Setting, Strict, Toml, 
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
+# at most a day
+PauseMs = Annotated[float, Field(ge=0, le=8.64e7)]
 _CLOSED = ("think_ms", "think")
 _OPEN = ("rate_per_s", "spacing")
 
@@ -19,7 +21,7 @@ class Arrival(Strict):
     ONLY_IF = only_if(think_ms="kind = closed", think="think_ms", spacing="kind = open")
 
     kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    think_ms: PauseMs = 0.0
     """closed loop: pause after each transaction"""
     think: Literal["fixed", "exponential"] = "fixed"
     rate_per_s: float | None = Field(default=None, ge=0.001, le=1e9)
