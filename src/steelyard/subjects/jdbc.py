@@ -6,8 +6,6 @@ by the statements of the workload. Any other database is used as it is.
 
 import re
 import shutil
-from collections.abc import Mapping
-from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
@@ -96,7 +94,10 @@ class Jdbc(SharedSubject):
             "origin": "a database in the load engine's process" if own else "a running server at an address",
             "version": found["version"],
             "build": found["driver"],
-            "settings": {**_named("driver", found["properties"]), **_named("fact", found["facts"])},
+            "settings": {
+                **{f"driver.{name}": value for name, value in found["properties"].items()},
+                **{f"fact.{name}": value for name, value in found["facts"].items()},
+            },
         }
         form = next((form for beginning, form in _SET.items() if url.startswith(beginning)), "set {} = {}")
         session = tuple(form.format(name, value) for name, value in option.session.items())
@@ -130,10 +131,6 @@ def load_statements(work: Work) -> list[str]:
         elif not part.startswith(("--", "/*")):
             statements[-1] += part
     return list(filter(None, map(str.strip, statements)))
-
-
-def _named(of: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{of}.{name}": value for name, value in values.items()}
 
 
 KIND = Kind(
