@@ -130,7 +130,7 @@ class Store:
         self._database.executescript(
             "pragma journal_mode = off; pragma synchronous = off;"
             "create table entry (number integer primary key, session text, line integer, begin_us integer,"
-            " took_us integer, flaw text, base text, whole text);"
+            " flaw text, base text, whole text);"
             "create unique index once on entry (session, line, begin_us)"
         )
 
@@ -138,7 +138,7 @@ class Store:
         """Appends entries; how many are new, and how many repeat session, line and time of one."""
         before, number = self._database.total_changes, self._number
         self._database.executemany(
-            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
+            "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?)", self._rows(entries)
         )
         self._database.commit()
         new = self._database.total_changes - before
@@ -151,8 +151,7 @@ class Store:
             session, database = json.dumps(entry.session), json.dumps(entry.database)
             # a longer text is left out
             whole = json.dumps(vars(entry) | {"sql": entry.sql[: LONGEST_CHARACTERS + 1]})
-            at = entry.line, entry.begin_us, entry.took_us
-            yield self._number, session, *at, entry.flaw, database, whole
+            yield self._number, session, entry.line, entry.begin_us, entry.flaw, database, whole
 
     def clear(self, flaw: str) -> None:
         """Makes entries whole that have this flaw."""
@@ -167,12 +166,11 @@ class Store:
         """Removes the statements of other databases."""
         self._database.execute("delete from entry where base <> ?", (json.dumps(database),))
 
-    def sessions(self) -> list[tuple[str, int, int]]:
-        """Each session's name, first begin and last end in us, in the order of their begin."""
+    def sessions(self) -> list[tuple[str, int]]:
+        """Each session's name and first begin in us, in the order of their begin."""
         self._database.execute("create index if not exists by_session on entry (session, number)")
         return self._database.execute(
-            "select session, min(begin_us), max(begin_us + coalesce(took_us, 0)) from entry"
-            " group by session order by min(begin_us), session"
+            "select session, min(begin_us) from entry group by session order by min(begin_us), session"
         ).fetchall()
 
     def entries(self, session: str) -> Iterator[Entry]:

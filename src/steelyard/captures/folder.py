@@ -15,7 +15,7 @@ from itertools import combinations
 from pathlib import Path
 
 from steelyard import quantities as fmt
-from steelyard.captures.entry import CUT_VALUES, UNREADABLE, Entry, Format, Records, Store
+from steelyard.captures.entry import CUT_VALUES, UNREADABLE, Format, Records, Store
 from steelyard.captures.formats.registry import format_of
 from steelyard.captures.selection import WRITES, Classes, Selection
 from steelyard.errors import InputError, typed
@@ -124,23 +124,18 @@ def _events(store: Store, selection: Selection, classes: Classes, file: Path) ->
     found: list[_Session] = []
     with file.open("w", encoding="utf-8") as out:
         known = store.sessions()
-        for name, _, _ in known:
+        for name, _ in known:
             begin_us, end_us, events = 0, 0, 0
-            for at_us, took_us, line in _lines(selection.session(store.entries(name)), classes, known[0][1]):
-                out.write(line)
+            for entry in selection.session(store.entries(name)):
+                at_us = entry.begin_us - known[0][1]
+                event = [at_us, classes.number(entry), [entry.sql, *entry.values]]
+                out.write(json.dumps(event, separators=(",", ":")) + "\n")
                 begin_us = at_us if events == 0 else begin_us
-                end_us = max(end_us, at_us + took_us)
+                end_us = max(end_us, at_us + (entry.took_us or 0))
                 events += 1
             if events:
                 found.append(_Session(begin_us, end_us, events))
     return found
-
-
-def _lines(entries: Iterator[Entry], classes: Classes, begin_us: int) -> Iterator[tuple[int, int, str]]:
-    for entry in entries:
-        at_us = entry.begin_us - begin_us
-        event = json.dumps([at_us, classes.number(entry), [entry.sql, *entry.values]], separators=(",", ":"))
-        yield at_us, entry.took_us or 0, event + "\n"
 
 
 def _header(

@@ -145,7 +145,7 @@ def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
 def _unavailable(study: Study, load: Load, tranches: Tranches | None) -> Iterator[tuple[str, str]]:
     """Notices on probes that the study asks for and this subject has not."""
     # a guest has probes in its own kernel
-    if load.own_clock and load.server is None and study.probes.any:
+    if load.own_clock and load.server is None and study.probes.sources:
         yield (
             "probe-unavailable",
             "this subject has its own clock: records of this machine's kernel probes cannot be related to it",

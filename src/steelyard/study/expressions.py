@@ -184,7 +184,6 @@ class _Parser:
             return _WORDS[token]
         if kind == "word" and self._take("("):
             return self._nested(lambda: self._call(token))
-        self._at -= 1
         raise self._wrong(token)
 
     def _number(self, token: str) -> Tree:

@@ -56,7 +56,7 @@ def _check_setting(study: Study, name: str, factor: Factor) -> None:
             raise InputError("expected true or false", at=("factors", name, "levels", code))
 
 
-W = TypeVar("W", bound=Workload)
+_W = TypeVar("_W", bound=Workload)
 
 # columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
 _RESERVED = frozenset(
@@ -76,7 +76,7 @@ def changes_of(study: Study, levels: Codes) -> dict[Scope, dict[str, Setting]]:
     return found
 
 
-def changed(workload: W, client: Settings) -> W:
+def changed(workload: _W, client: Settings) -> _W:
     """The workload with client settings in place of its own. Raises ValidationError."""
     raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
     paths = workload.client_settings()
@@ -245,13 +245,10 @@ def statements_located(study: Study, label: str, levels: Codes) -> Generator[Non
         yield
     except InputError as error:
         match error.at:
-            case ("workload", "statements", str(name), *_):
-                at = level_of_statement(study, levels, name)
+            case ("workload", "statements", str(name), *_) if at := level_of_statement(study, levels, name):
+                raise InputError(f'option {label}: statement "{name}": {error}', error.hint, at) from None
             case _:
                 raise
-        if at is None:
-            raise
-        raise InputError(f'option {label}: statement "{name}": {error}', error.hint, at) from None
 
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
@@ -95,6 +96,7 @@ JsonPath = Annotated[
     ),
 ]
 SqlText = Annotated[str, Form(r"^[^\x00]+$", "empty SQL: write a statement")]
+FileName = Annotated[str, Field(min_length=1)]
 
 
 def only_if(**conditions: str) -> Mapping[str, str]:

@@ -35,12 +35,8 @@ def find_study(name: str) -> tuple[Study, str]:
 
 def catalogue() -> dict[str, Path]:
     """Files of the built-in studies, by name."""
-    folder = resources.files("steelyard.catalog")
-    return {
-        Path(str(entry)).stem: Path(str(entry))
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".toml")
-    }
+    folder = Path(str(resources.files("steelyard.catalog")))
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
 
 
 def parse_study(text: str, origin: str) -> Study:

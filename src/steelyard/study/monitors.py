@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from steelyard.study.key_types import Form, SqlText, Strict
+from steelyard.study.key_types import FileName, Form, SqlText, Strict
 
 Column = Annotated[
     str,
@@ -20,7 +20,7 @@ MonitorName = Annotated[
         "invalid name of a monitor: use lower-case letters, digits and hyphens (max. 32)",
     ),
 ]
-RateHz = Annotated[float, Field(ge=0.001, le=100)]
+_RateHz = Annotated[float, Field(ge=0.001, le=100)]
 _TOTAL, _LIMIT = "_total", "_limit"
 
 
@@ -33,7 +33,7 @@ class SqlMonitor(Strict):
     """a set of steelyard's, by name; its SQL and columns need no other key"""
     sql: SqlText = ""
     """one query; needed, or sql_file or set"""
-    sql_file: str | None = Field(default=None, min_length=1)
+    sql_file: FileName | None = None
     """file that holds the query, from the folder of the study file"""
     every_s: float = Field(default=1.0, ge=0.01, le=1000)
     """between readings; phases and turns are read at both edges"""
@@ -79,7 +79,7 @@ def _tag(value: Any) -> str:
 # tags stand in the paths of errors, so none may be a key: a key holds no blank here
 Monitors = dict[
     MonitorName,
-    Annotated[Annotated[RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
+    Annotated[Annotated[_RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
 ]
 
 
@@ -112,15 +112,10 @@ class Probes(Strict):
     @property
     def requested(self) -> bool:
         """Whether the study names a probe, be it one that is on by default."""
-        return self.any or (self.latches and "latches" in self.model_fields_set)
+        return bool(self.sources) or (self.latches and "latches" in self.model_fields_set)
 
     @property
     def sources(self) -> set[str]:
         """The sources that are off by default and asked for, by their names in the core."""
         asked = {"profile": self.profile_hz, "locks": self.locks, "sched": self.scheduling_trace_s}
         return {name for name, value in {**asked, "latches": self.latch_count_s}.items() if value}
-
-    @property
-    def any(self) -> bool:
-        """Whether a probe is on that is off by default."""
-        return bool(self.sources)

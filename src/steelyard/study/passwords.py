@@ -143,7 +143,11 @@ def _keyed(address: str) -> _Pairs:
     else:
         yield from _settings(address)
         return
-    yield from _parameters(address)
+    path, *parameters = _PARAMETER.split(address)
+    yield "", path
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        yield unquote_plus(key).strip(), value
 
 
 def _user_password(rest: str) -> str:
@@ -154,14 +158,6 @@ def _user_password(rest: str) -> str:
         return password
     before, _, after = re.sub(r"\[[^\]@]*\]", "", rest).rpartition("@")[0].partition(":")
     return "" if "@" in before or _PORT.match(after) else after
-
-
-def _parameters(url: str) -> _Pairs:
-    path, *parameters = _PARAMETER.split(url)
-    yield "", path
-    for parameter in parameters:
-        key, _, value = parameter.partition("=")
-        yield unquote_plus(key).strip(), value
 
 
 def _settings(text: str) -> _Pairs:

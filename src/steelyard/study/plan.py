@@ -23,7 +23,6 @@ from steelyard.study.host_settings import KERNEL, boot_of, idle
 from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.study import Factor, Option, Options, Plan, Scope, Slot, Study
 from steelyard.study.validation_errors import explain
-from steelyard.study.workloads.workload import Workload
 
 # limits: more options or runs than these are a mistake in the study
 _OPTIONS_MAX = 10_000
@@ -37,10 +36,16 @@ def options(study: Study) -> list[Option]:
 
     The label joins the codes: `HDL1_TXT0_STC2`. Without factors there is one option. Raises InputError for
     factors, exclusions or a baseline with an unknown name, for settings that contradict one another,
-    and when no option is left.
+    for too many options, and when none is left.
     """
     check_factors(study)
-    _check_number(study)
+    number = math.prod(len(factor.levels) for factor in study.factors.values())
+    if number > _OPTIONS_MAX:
+        raise InputError(
+            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
+            "remove factors or levels, or split the study",
+            ("factors",),
+        )
     combinations = [
         dict(zip(study.factors, codes, strict=True))
         for codes in itertools.product(*(factor.levels for factor in study.factors.values()))
@@ -125,7 +130,14 @@ def _has(table: Any, path: Sequence[str]) -> bool:
 def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
     """The option of these levels: here factors become settings. Raises InputError."""
     label, changes = _label(study, levels), changes_of(study, levels)
-    workload = _workload(study, label, changes.get("client", {}))
+    try:
+        workload = changed(study.workload, changes.get("client", {}))
+    except ValidationError as error:
+        raise InputError(
+            f"option {label}: {explain(error.errors()[0])}",
+            "exclude the combination with [[exclude]]",
+            ("factors",),
+        ) from None
     if study.plan.transactions and not workload.counts_transactions:
         raise InputError(
             f"option {label}: the number of transactions cannot be fixed for a workload without statements",
@@ -143,28 +155,6 @@ def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
         host={**study.host, **changes.get("host", {})},
         schema={name: sql_of(study, name, level) for name, level in changes.get("schema", {}).items()},
     )
-
-
-def _workload(study: Study, label: str, client: Settings) -> Workload:
-    try:
-        return changed(study.workload, client)
-    except ValidationError as error:
-        raise InputError(
-            f"option {label}: {explain(error.errors()[0])}",
-            "exclude the combination with [[exclude]]",
-            ("factors",),
-        ) from None
-
-
-def _check_number(study: Study) -> None:
-    """Raises InputError for too many options, before they are listed."""
-    number = math.prod(len(factor.levels) for factor in study.factors.values())
-    if number > _OPTIONS_MAX:
-        raise InputError(
-            f"the levels of {len(study.factors)} factors make {number:,} options; at most {_OPTIONS_MAX:,}",
-            "remove factors or levels, or split the study",
-            ("factors",),
-        )
 
 
 def differences(name: str, factor: Factor) -> Mapping[str, Settings]:
@@ -195,13 +185,12 @@ def blocks(study: Study, found: Options, boots_apart: bool = True) -> Iterator[l
     """
     chance = random.Random(study.plan.seed)
     order: list[Option] = []
-    boots = {_boot(option) for option in found} if boots_apart else set[_Boot]()
     for block in range(1, study.plan.blocks + 1):
         if block % 2:
             last = _boot(order[-1]) if order else None
             order = list(found)
             chance.shuffle(order)
-            if len(boots) > 1:
+            if boots_apart:
                 # options of a boot keep the drawn order; so do the boots, except the first
                 drawn = list(dict.fromkeys(map(_boot, order)))
                 drawn.sort(key=lambda boot: boot != last)

@@ -6,8 +6,6 @@ by the statements of the workload. Any other database is used as it is.
 
 import re
 import shutil
-from collections.abc import Mapping
-from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.study.passwords import VARIABLE, from_environment
@@ -80,8 +78,8 @@ class Jdbc(SharedSubject):
         """Connects once: the data are made where they are ours, and facts are read. Raises InputError,
         SubjectFailed.
         """
-        given = self._bench.study.subject
-        shown_url = _url(self._bench.study, option)
+        study = self._bench.study
+        shown_url = _url(study, option)
         url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), shown_url)
         own = IN_PROCESS in url
         if own:
@@ -89,14 +87,17 @@ class Jdbc(SharedSubject):
             self._folder.mkdir()
             url = url.replace(IN_PROCESS, str(self._folder))
         connection = connection_of(option, url, self._bench.study_folder, {})
-        limit_s = self._bench.study.plan.set_up_limit_s if own else _PREPARE_S
+        limit_s = study.plan.set_up_limit_s if own else _PREPARE_S
         statements = load_statements(self._bench.work) if own else []
-        found = prepared(connection, statements, given.facts, limit_s, shown_url)
+        found = prepared(connection, statements, study.subject.facts, limit_s, shown_url)
         facts = {
             "origin": "a database in the load engine's process" if own else "a running server at an address",
             "version": found["version"],
             "build": found["driver"],
-            "settings": {**_named("driver", found["properties"]), **_named("fact", found["facts"])},
+            "settings": {
+                **{f"driver.{name}": value for name, value in found["properties"].items()},
+                **{f"fact.{name}": value for name, value in found["facts"].items()},
+            },
         }
         form = next((form for beginning, form in _SET.items() if url.startswith(beginning)), "set {} = {}")
         session = tuple(form.format(name, value) for name, value in option.session.items())
@@ -130,10 +131,6 @@ def load_statements(work: Work) -> list[str]:
         elif not part.startswith(("--", "/*")):
             statements[-1] += part
     return list(filter(None, map(str.strip, statements)))
-
-
-def _named(of: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{of}.{name}": value for name, value in values.items()}
 
 
 KIND = Kind(

@@ -82,13 +82,12 @@ class Latch(Subject):
             for name, measured in _CALIBRATED.items()
             if costs[measured] is not None
         }
-        first, last = costs["cpus"]
         return {
             **known,
             "wakes": costs["wakes"] or [],
             "pauses": costs["pauses"],
-            "cpus": [first, last],
-            "cpus_share": shared(first, last),
+            "cpus": costs["cpus"],
+            "cpus_share": shared(*costs["cpus"]),
         }
 
 

@@ -41,8 +41,8 @@ def check(study: Study, options: Options) -> None:
             raise InputError(f"share is true or false (given: {value!r})", at=at)
     for option in options:
         _check_fit(study, option)
-        _check_programs(option)
         workload = _program(option)
+        _check_programs(workload)
         for at, unit, better in (
             ((), workload.score_unit, workload.better),
             *((("scores", name), each.unit, each.better) for name, each in workload.scores.items()),
@@ -221,8 +221,7 @@ def _check_fit(study: Study, option: Option) -> None:
         )
 
 
-def _check_programs(option: Option) -> None:
-    workload = _program(option)
+def _check_programs(workload: ProgramWorkload) -> None:
     for key, command in (("command", workload.command), ("prepare", workload.prepare)):
         # variables that the lab fills in are unknown yet, and results of `prepare` do not exist
         if not command or names_in(command[0]) & {*FILLED}:

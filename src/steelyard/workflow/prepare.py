@@ -191,7 +191,7 @@ class _Needs:
 def needs_of(text: str, origin: str) -> _Needs:
     """The needs of the study in a text; starts no server. Raises InputError for a wrong study."""
     study, options = plan_study(text, origin)
-    host, probes = any(option.host for option in options), study.probes.any
+    host, probes = any(option.host for option in options), bool(study.probes.sources)
     needs = ", ".join((_program(study), *["host settings"] * host, *["kernel probes"] * probes))
     try:
         prepared = PreparedStudy.of(text, origin)

@@ -136,7 +136,7 @@ def pgbench(workload: PgbenchWorkload) -> Work:
         name, weight = workload.weighted(entry)
         if not weight:
             continue
-        stem = Path(name).stem if name not in BUILTINS else name
+        stem = Path(name).stem
         titles = (stem if number == 1 else f"{stem} {number}" for number in count(1))
         title = next(title for title in titles if title not in transactions)
         found = compiled(_text(workload, name), name, f"{title} " if several else "", constants)

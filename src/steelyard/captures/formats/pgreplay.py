@@ -6,7 +6,6 @@ https://github.com/laurenz/pgreplay, replayfile.c
 
 import struct
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,7 +50,7 @@ def read(path: Path, records: Records) -> Iterator[Entry]:
                 if file.tell() > at:
                     records.leave(INCOMPLETE, f"{path}: byte {at}")
                 return
-            except (ValueError, UnicodeDecodeError) as error:
+            except ValueError as error:
                 raise InputError(f"{path}: no record of {NAME} at byte {at}: {error}") from None
 
 
@@ -66,7 +65,7 @@ def _record(
         records.users.add(_text(file) or "")
         database[session] = _text(file) or ""
     elif kind == _EXECUTE:
-        entry = Entry(f"{session:x}", at_us, None, _text(file) or "", database=name)
+        entry = Entry(f"{session:x}", at_us, None, _text(file) or "", database=name, place=place)
     elif kind == _PREPARE:
         sql, handle = _text(file) or "", _text(file) or ""
         prepared[session, handle] = sql
@@ -78,7 +77,7 @@ def _record(
             records.leave(NO_VALUES, place)
         else:
             how = "values" if values else "parsed"
-            entry = Entry(f"{session:x}", at_us, None, sql, how, values, database=name)
+            entry = Entry(f"{session:x}", at_us, None, sql, how, values, database=name, place=place)
     elif kind == _CANCEL:
         records.beside[_CANCELLED] += 1
     elif kind != _DISCONNECT:
@@ -86,7 +85,7 @@ def _record(
     if _bytes(file, 1) != b"\n":
         raise ValueError("no line feed at its end")
     if entry is not None:
-        yield replace(entry, place=place)
+        yield entry
     elif kind in (_CONNECT, _DISCONNECT, _PREPARE):
         records.beside[PARTS if kind == _PREPARE else OTHERS] += 1
 

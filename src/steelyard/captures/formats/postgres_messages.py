@@ -91,7 +91,8 @@ class Statements:
         elif found is None:
             self._records.beside[OTHERS] += 1
         elif found["call"] or found["what"] in ("statement", "execute"):
-            yield from self._ended(line.session)
+            if begun := self._begun.pop(line.session, None):
+                yield begun
             entry, took_us = self._entry(line, found), round(float(found["ms"] or 0) * 1e3)
             if found["ms"]:
                 yield replace(entry, begin_us=at_us - took_us, took_us=took_us)
@@ -106,12 +107,7 @@ class Statements:
 
     def end(self) -> Iterator[Entry]:
         """Those that no later line has completed."""
-        for session in list(self._begun):
-            yield from self._ended(session)
-
-    def _ended(self, session: str) -> Iterator[Entry]:
-        if entry := self._begun.pop(session, None):
-            yield entry
+        yield from self._begun.values()
 
     def _entry(self, line: Line, found: re.Match[str]) -> Entry:
         self._records.users.add(line.user)

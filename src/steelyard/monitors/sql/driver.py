@@ -27,9 +27,7 @@ class DriverProcess:
     cpus: for the process; empty: all.
     """
 
-    def __init__(
-        self, command: Sequence[str], plan: Mapping[str, Any], cpus: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, command: Sequence[str], plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
         self._command = [*command, "query"]
         self._plan = plan
         self._cpus = cpus
@@ -86,9 +84,7 @@ class DriverProcess:
 
     def _stop(self) -> None:
         process, self._process, self._read = self._process, None, b""
-        if process is None:
-            return
-        assert process.stdin and process.stdout
+        assert process and process.stdin and process.stdout
         process.stdin.close()
         process.kill()
         process.wait()

@@ -28,6 +28,13 @@ from steelyard.monitors.sql.queries import Query, metric_name
 _OF_STATEMENT = f"set statement max_statement_time = {LIMIT_S}, tx_read_only = 1 for "
 
 
+def _rows(cursor: Any) -> Rows:
+    """Of a query that either driver has executed. Raises QueryFailed."""
+    if cursor.description is None:
+        raise QueryFailed("it returns no rows: write a select")
+    return Rows([str(column[0]) for column in cursor.description], cursor.fetchmany(ROWS_MAX + 1))
+
+
 class _Postgres(postgres.OneConnection):
     def __init__(self, target: Target) -> None:
         # with a time limit of LIMIT_S
@@ -35,11 +42,7 @@ class _Postgres(postgres.OneConnection):
 
     def query(self, sql: str) -> Rows:
         try:
-            cursor = self._open.read(sql.encode(), given=True)
-            if cursor.description is None:
-                raise QueryFailed("it returns no rows: write a select")
-            names = [column.name for column in cursor.description]
-            return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
+            return _rows(self._open.read(sql.encode(), given=True))
         except psycopg.Error as error:
             text = postgres.message_of(error)
             if self._open.broken or self._open.closed:
@@ -58,10 +61,7 @@ class _MariaDB:
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(_OF_STATEMENT + sql)
-                if not cursor.description:
-                    raise QueryFailed("it returns no rows: write a select")
-                names = [str(column[0]) for column in cursor.description]
-                return Rows(names, cursor.fetchmany(ROWS_MAX + 1))
+                return _rows(cursor)
         except pymysql.MySQLError as error:
             text = error_text(error)
             if not self._connection.open:

@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
@@ -49,13 +50,11 @@ class Query(SqlMonitor):
 @cache
 def shipped() -> dict[str, Query]:
     """Our sets by name."""
-    folder = resources.files("steelyard.monitors.sql") / "sets"
-    files = sorted((one for one in folder.iterdir() if one.name.endswith(".toml")), key=lambda one: one.name)
-    found: dict[str, Query] = {}
-    for entry in files:
-        name = entry.name.removesuffix(".toml")
-        found[name] = Query.model_validate({**tomllib.loads(entry.read_text()), "shipped_as": name})
-    return found
+    folder = Path(str(resources.files("steelyard.monitors.sql"))) / "sets"
+    return {
+        file.stem: Query.model_validate({**tomllib.loads(file.read_text()), "shipped_as": file.stem})
+        for file in sorted(folder.glob("*.toml"))
+    }
 
 
 def queries_of(study: Study) -> dict[str, Query]:

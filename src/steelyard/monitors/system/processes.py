@@ -205,11 +205,6 @@ class ProcessMonitor:
         self._missing.pop(role, None)
         self._processes[pid] = process
         self._roles.setdefault(role, Role())
-        self._note_gaps(process)
-        return [process]
-
-    def _note_gaps(self, process: Process) -> None:
-        role = process.role
         if not process.timed:
             self._missing["schedstat"] = (
                 "schedstat: CPU time in ticks of 10 ms, no run-queue wait "
@@ -217,8 +212,9 @@ class ProcessMonitor:
             )
         if not process.sees_io:
             self._missing[f"{role}/io"] = (
-                f"{role}: /proc/{process.pid}/io cannot be read (run as that user, or with CAP_SYS_PTRACE)"
+                f"{role}: /proc/{pid}/io cannot be read (run as that user, or with CAP_SYS_PTRACE)"
             )
+        return [process]
 
     def _bury(self, process: Process, error: Exception) -> None:
         """Adds the usage of an ended process to its parent, as the kernel does, or to its role."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import Form, KeyName, KeyPath, Setting, Toml, only_if
+from steelyard.study.key_types import FileName, Form, KeyName, KeyPath, Setting, Toml, only_if
 from steelyard.study.workloads.transactions import DrivenWorkload, Handle, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
@@ -72,7 +72,7 @@ class ReplayWorkload(SqlWorkload):
     ONLY_IF = only_if(speed="pace = original")
 
     kind: Literal["replay"]
-    capture: str = Field(min_length=1)
+    capture: FileName
     """file of a capture by `steelyard capture-load`, from the folder of the study file"""
     pace: Literal["original", "asap"] = "original"
     """original: each statement when it was executed in the capture, or as soon as those before it in its

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Setting, SqlText, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, Setting, SqlText, Strict, Toml, only_if
 from steelyard.study.script_study import instead_of_set
-from steelyard.study.workloads.transactions import DrivenWorkload, SqlWorkload
+from steelyard.study.workloads.transactions import DrivenWorkload, PauseMs, SqlWorkload
 
 _Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 
@@ -93,7 +93,7 @@ class Statement(Strict):
 
     sql: SqlText = ""
     """its text; needed, or sql_file"""
-    sql_file: str | None = Field(default=None, min_length=1)
+    sql_file: FileName | None = None
     """file that holds the text, from the folder of the study file"""
     weight: float = Field(default=1.0, ge=1e-9, le=1e9)
     rows: Literal["equal", "may differ"] = "equal"
@@ -126,9 +126,9 @@ class Transaction(Strict):
     """wrap in BEGIN and COMMIT"""
     values: dict[str, Generator] = {}
     """generator by parameter: drawn once per transaction, the same for its statements"""
-    keying_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    keying_ms: PauseMs = 0.0
     """pause of the client before it; not part of its latency"""
-    think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    think_ms: PauseMs = 0.0
     """pause of the client after it, added to that of the arrival"""
     think: Literal["fixed", "exponential"] = "fixed"
     """how think_ms is distributed: think_ms is its mean"""

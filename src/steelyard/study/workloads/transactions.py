@@ -1,14 +1,16 @@
 """What workloads of clients share: arrival; of SQL, how statements are sent, by which driver; their data."""
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Setting, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, Setting, Strict, Toml, only_if
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
+# at most a day
+PauseMs = Annotated[float, Field(ge=0, le=8.64e7)]
 _CLOSED = ("think_ms", "think")
 _OPEN = ("rate_per_s", "spacing")
 
@@ -19,7 +21,7 @@ class Arrival(Strict):
     ONLY_IF = only_if(think_ms="kind = closed", think="think_ms", spacing="kind = open")
 
     kind: Literal["closed", "open"] = "closed"
-    think_ms: float = Field(default=0.0, ge=0, le=8.64e7)
+    think_ms: PauseMs = 0.0
     """closed loop: pause after each transaction"""
     think: Literal["fixed", "exponential"] = "fixed"
     rate_per_s: float | None = Field(default=None, ge=0.001, le=1e9)
@@ -128,12 +130,12 @@ class SqlWorkload(TransactionsWorkload):
 
     schema_sql: str = ""
     """kind = 'sql': script that makes and fills the tables"""
-    schema_file: str | None = Field(default=None, min_length=1)
+    schema_file: FileName | None = None
     """kind = 'sql': file that holds schema_sql"""
-    data_file: str | None = Field(default=None, min_length=1)
+    data_file: FileName | None = None
     """kind = 'sql': data, loaded after the schema: SQL (with COPY ... FROM stdin), a dump by pg_dump (plain
     or custom) or mysqldump, an SQLite file"""
-    data_directory: str | None = Field(default=None, min_length=1)
+    data_directory: FileName | None = None
     """kind = 'sql': data directory of a stopped server, which is copied and never changed"""
     data_database: str = ""
     """kind = 'sql': the database in data_directory that the statements use"""

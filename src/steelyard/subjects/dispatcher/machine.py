@@ -115,7 +115,7 @@ def check(study: Study, options: Options) -> None:
             )
         try:
             for clients in (min(study.plan.clients), max(study.plan.clients)):
-                _core.dispatch_run(json.dumps(_trial(option, clients)), _ignored)
+                _core.dispatch_run(json.dumps(_trial(option, clients)), lambda _: None)
         except _core.PlanError as error:
             raise InputError(
                 f"option {option.label}: {error}",
@@ -198,13 +198,9 @@ def _run_s(study: Study, options: Options) -> float:
     ]
     started = time.perf_counter()
     for option, clients in ends:
-        _core.dispatch_run(json.dumps({**_trial(option, clients), "measure_s": _TRIAL_S}), _ignored)
+        _core.dispatch_run(json.dumps({**_trial(option, clients), "measure_s": _TRIAL_S}), lambda _: None)
     per_s = (time.perf_counter() - started) / (len(ends) * _TRIAL_S)
     return _START_S + per_s * len(plan.clients) * (plan.warm_up_s + plan.measure_s)
-
-
-def _ignored(_line: str) -> None:
-    pass
 
 
 KIND = Kind(

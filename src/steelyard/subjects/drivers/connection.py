@@ -132,9 +132,8 @@ def connection_of(
     assert workload is not None
     own = {key: _expanded(key, value) for key, value in workload.driver_properties.items()}
     found = (engine_jar(), *jars(workload.driver, folder, more))
-    keys = workload.model_dump(include={f"driver_{key}" for key in _KEYS})
     return {
-        **{key.removeprefix("driver_"): value for key, value in keys.items()},
+        **{key: getattr(workload, f"driver_{key}") for key in _KEYS},
         "java": str(java()),
         "class_path": [*map(str, found)],
         # for other machines, whose jars are elsewhere

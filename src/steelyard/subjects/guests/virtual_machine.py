@@ -166,12 +166,12 @@ class VirtualMachine(Subject):
     def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
         """KVM where every guest boots with it, else emulation; and the facts of each guest."""
         requested = self._settings["vm.acceleration"]
-        known: tuple[Acceleration, ...] = ("kvm", "tcg")
         # only a trial boot shows that it works
-        offered = {"tcg": True, "kvm": os.access("/dev/kvm", os.R_OK | os.W_OK)}
-        tries: list[Acceleration] = [way for way in known if requested in ("auto", way) and offered[way]]
+        offered: dict[Acceleration, bool] = {"kvm": os.access("/dev/kvm", os.R_OK | os.W_OK), "tcg": True}
         failed = "vm.acceleration = kvm, but this user cannot open /dev/kvm"
-        for way in tries:
+        for way, is_there in offered.items():
+            if not is_there or requested not in ("auto", way):
+                continue
             try:
                 return way, {
                     label: qemu.trial(replace(guest, acceleration=way), self._console)

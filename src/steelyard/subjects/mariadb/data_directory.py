@@ -240,7 +240,8 @@ def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[
     return {"sql_s": seconds, "tables_bytes": int(tables_bytes), "indexes_bytes": int(indexes_bytes)}
 
 
-_LOAD_USER = "steelyard_load"
+# who the hosts of a fleet are
+LOAD_USER = "steelyard_load"
 # replication and events of copied data do not start
 _QUIET = ("--skip-slave-start", "--event-scheduler=OFF")
 
@@ -263,13 +264,6 @@ def admit_hosts(connection: _Connection, network: Listening) -> None:
             cursor.execute("drop user %s@%s", (user, host))
         for client in network.clients:
             cursor.execute(
-                "create or replace user %s@%s identified by %s", (_LOAD_USER, client, network.password)
+                "create or replace user %s@%s identified by %s", (LOAD_USER, client, network.password)
             )
-            cursor.execute("grant all on *.* to %s@%s", (_LOAD_USER, client))
-
-
-def reached(network: Listening, socket: str, user: str) -> dict[str, Any]:
-    """Address and user for the load, as fields of `Server`."""
-    if not network.address:
-        return {"socket": socket, "host": "localhost", "port": network.port, "user": user}
-    return {"host": network.address, "port": network.port, "user": _LOAD_USER, "password": network.password}
+            cursor.execute("grant all on *.* to %s@%s", (LOAD_USER, client))

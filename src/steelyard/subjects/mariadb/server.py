@@ -94,7 +94,7 @@ class MariaDB(SharedSubject):
         """The load of an option on the server that runs, its settings read back. Raises SubjectFailed."""
         running = self._running
         assert running is not None
-        connect = partial(self._connect, self._database)
+        connect, network = partial(self._connect, self._database), self._server.network
 
         def read_back() -> tuple[dict[str, Any], bool]:
             with closing(connect()) as connection:
@@ -112,7 +112,11 @@ class MariaDB(SharedSubject):
         under_load = Server(
             protocol="mysql",
             escapes=escapes,
-            **data_directory.reached(self._server.network, str(self._server.socket), self._user),
+            socket=None if network.address else str(self._server.socket),
+            host=network.address or "localhost",
+            port=network.port,
+            user=data_directory.LOAD_USER if network.address else self._user,
+            password=network.password,
             database=self._database,
             pid=running.pid,
             dsn=f"mysql://{quote(self._user)}@localhost/{quote(self._database)}?socket={self._server.socket}",

@@ -83,8 +83,7 @@ def setting_types(bindir: Path) -> dict[str, str]:
 
 def major_of(bindir: Path) -> int:
     """The major version, such as 18. Raises InputError."""
-    found = re.match(r"\d+", version_of(bindir))
-    return int(found[0]) if found else 0
+    return int(re.split(r"\D", version_of(bindir))[0])
 
 
 def reachable(bindir: Path) -> Path:
@@ -93,20 +92,19 @@ def reachable(bindir: Path) -> Path:
     A virtual environment under root's home is closed to every other user: the installation is
     copied once per build into /var/cache.
     """
-    if os.geteuid() != 0 or all(_open_to_others(part) for part in (bindir, *bindir.parents)):
+    closed = [part for part in (bindir, *bindir.parents) if not _open_to_others(part)]
+    if os.geteuid() != 0 or not closed:
         return bindir
-    installation = bindir.parent
     build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
     copy = Path("/var/cache/steelyard") / f"postgres-{build}"
     if not copy.exists():
         try:
-            _copy(installation, copy)
+            _copy(bindir.parent, copy)
         except OSError as error:
-            closed = next(part for part in (bindir, *bindir.parents) if not _open_to_others(part))
             raise InputError(
-                f"{closed} is closed to the user that runs servers, and {copy} cannot be written:"
+                f"{closed[0]} is closed to the user that runs servers, and {copy} cannot be written:"
                 f" {error.strerror or error}",
-                f"chmod o+x {closed}, or install Steelyard where all may enter",
+                f"chmod o+x {closed[0]}, or install Steelyard where all may enter",
             ) from None
     return copy / bindir.relative_to(bindir.parents[2])
 

@@ -208,8 +208,8 @@ def _given(dsn: str) -> dict[str, tuple[str, str]]:
         name, compiled = option.keyword.decode(), (option.compiled or b"").decode()
         if name in written:
             value, where = str(written[name]), "subject.dsn"
-        elif option.envvar and option.envvar.decode() in os.environ:
-            value, where = os.environ[option.envvar.decode()], f"{option.envvar.decode()} in the environment"
+        elif option.envvar and (variable := option.envvar.decode()) in os.environ:
+            value, where = os.environ[variable], f"{variable} in the environment"
         else:
             continue
         if value not in ("", compiled):

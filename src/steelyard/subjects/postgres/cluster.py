@@ -60,7 +60,7 @@ def make_cluster(daemon: Daemon, bindir: Path, data: Path, more: Sequence[str]) 
     make_data(daemon, bindir / "postgres", bindir / "initdb", options, (f"--pgdata={data}",), data)
 
 
-def admit(data: Path, account: Account, networks: Sequence[str] = ()) -> None:
+def admit(data: Path, account: Account, networks: Sequence[str]) -> None:
     """Lets the lab in, the clients in these networks by password, and nobody else."""
     rules = [f"local all all peer map={_MAP}"]
     rules += [f"host all {SUPERUSER} {network} scram-sha-256" for network in networks]

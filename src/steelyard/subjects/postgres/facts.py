@@ -79,7 +79,20 @@ def facts_of(connect: Callable[[], _Connection]) -> dict[str, Any]:
     connect: opens a session. settings: name to value with its unit, as SHOW prints it. sources: name to
     source, of settings that differ from the default. Raises psycopg.Error, TimedOut without an answer.
     """
-    return within(_ANSWER_S, "reading the server's settings", lambda: _facts(connect))
+
+    def read() -> dict[str, Any]:
+        with connect() as connection:
+            version = connection.execute("select version()").fetchone()
+            rows = connection.execute(_SETTINGS).fetchall()
+            number = connection.info.server_version
+        return {
+            "version": f"{number // 10_000}.{number % 10_000}",
+            "build": version[0] if version else "",
+            "settings": {name: value for name, value, _ in rows},
+            "sources": {name: source for name, _, source in rows if source not in ("default", "override")},
+        }
+
+    return within(_ANSWER_S, "reading the server's settings", read)
 
 
 def number(dsn: str, sql: str) -> int:
@@ -104,19 +117,6 @@ def fatal(log: str) -> str:
             hints = [f"({hint[1]})" for hint in map(_HINT.search, lines[number:]) if hint]
             return " ".join([found[1].strip(), *hints[:1]])
     return log
-
-
-def _facts(connect: Callable[[], _Connection]) -> dict[str, Any]:
-    with connect() as connection:
-        version = connection.execute("select version()").fetchone()
-        rows = connection.execute(_SETTINGS).fetchall()
-        number = connection.info.server_version
-    return {
-        "version": f"{number // 10_000}.{number % 10_000}",
-        "build": version[0] if version else "",
-        "settings": {name: value for name, value, _ in rows},
-        "sources": {name: source for name, _, source in rows if source not in ("default", "override")},
-    }
 
 
 def _rows(dsn: str, query: str, *given: str) -> list[tuple[Any, ...]]:

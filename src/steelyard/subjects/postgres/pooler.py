@@ -112,12 +112,12 @@ class Pooler:
             self._pid = self._process.start([_program(), file], self._shown, (psycopg.Error,), self._sockets)
         given = {f"{PREFIX}{name}": value for name, value in settings.items()}
         refuse_others("pgbouncer", self._shown(), given, lambda _, value, has: _written(value) == has)
-        # a client cannot choose the session that it would inspect
-        reached = {"port": self._network.port, "password": self._network.password}
         return replace(
             server,
-            **reached,
+            port=self._network.port,
+            password=self._network.password,
             roles={"pooler": self._pid},
+            # a client cannot choose the session that it would inspect
             inspect={},
             turn_end="",
             interruption=lambda: self._process.ended() or server.interruption(),

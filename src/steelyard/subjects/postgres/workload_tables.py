@@ -199,6 +199,5 @@ def apply_schema(
 
     seconds = apply_levels(study, option, execute)
     connection.execute("vacuum (freeze, analyze)")
-    row = connection.execute(_SIZES).fetchone()
-    tables_bytes, indexes_bytes = row or (0, 0)
+    tables_bytes, indexes_bytes = connection.execute(_SIZES).fetchone() or (0, 0)
     return {"sql_s": seconds, "tables_bytes": tables_bytes, "indexes_bytes": indexes_bytes}

@@ -159,7 +159,18 @@ def listening_elsewhere(pids: Iterable[int], meant: Iterable[str]) -> str:
 
     meant: paths of Unix sockets, and `address:port`.
     """
-    return ", ".join(sorted(_listening(pids) - set(meant)))
+    found: set[str] = set()
+    for pid in pids:
+        with suppress(OSError):
+            inodes = _sockets(pid)
+            for version, family in (("", socket.AF_INET), ("6", socket.AF_INET6)):
+                for row in _rows(pid, f"tcp{version}"):
+                    if row[3] == _TCP_LISTENS and row[9] in inodes:
+                        found.add(_place(row[1], family))
+            for row in _rows(pid, "unix"):
+                if int(row[3], 16) & _UNIX_LISTENS and row[6] in inodes:
+                    found.add(" ".join(row[7:]) or "an unnamed socket")
+    return ", ".join(sorted(found - set(meant)))
 
 
 def peer_of(ours: socket.socket) -> int | None:
@@ -179,21 +190,6 @@ def peer_of(ours: socket.socket) -> int | None:
                 if inode in _sockets(int(place.name)):
                     return int(place.name)
     return None
-
-
-def _listening(pids: Iterable[int]) -> set[str]:
-    found: set[str] = set()
-    for pid in pids:
-        with suppress(OSError):
-            inodes = _sockets(pid)
-            for version, family in (("", socket.AF_INET), ("6", socket.AF_INET6)):
-                for row in _rows(pid, f"tcp{version}"):
-                    if row[3] == _TCP_LISTENS and row[9] in inodes:
-                        found.add(_place(row[1], family))
-            for row in _rows(pid, "unix"):
-                if int(row[3], 16) & _UNIX_LISTENS and row[6] in inodes:
-                    found.add(" ".join(row[7:]) or "an unnamed socket")
-    return found
 
 
 def _sockets(pid: int) -> set[str]:

@@ -121,11 +121,9 @@ def check_directory(work: Work, holds: str, why_in_use: Callable[[Path], str], d
         raise InputError(f"{directory}: no data directory: {error.strerror}", readable, at) from None
     if why:
         raise InputError(f"{directory}: {why}", f"stop the server first, or {hint}", at)
-    for folder, folders, files in os.walk(directory):
-        for name in (*folders, *files):
-            place = Path(folder) / name
-            if place.is_symlink():
-                raise InputError(f"{place} is a link, which a copy would follow to the original", hint, at)
+    for place in directory.rglob("*"):
+        if place.is_symlink():
+            raise InputError(f"{place} is a link, which a copy would follow to the original", hint, at)
 
 
 def copy_files(directory: Path, to: Path) -> None:
@@ -149,10 +147,8 @@ def copied(directory: Path, to: Path, account: Account) -> None:
         copy_files(directory, to)
     except OSError as error:
         raise SubjectFailed(str(error)) from None
-    for folder, folders, files in os.walk(to):
-        for name in (*folders, *files):
-            account.own(Path(folder) / name)
-    account.own(to)
+    for place in (*to.rglob("*"), to):
+        account.own(place)
     to.chmod(0o700)
 
 

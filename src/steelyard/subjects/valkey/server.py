@@ -114,7 +114,8 @@ class Valkey(SharedSubject):
         """Before the first command that changes something. Raises SubjectFailed."""
         with self._connect() as client:
             data = str(client.config_get("dir")["dir"])
-            nonce = (Path(data) / FILE).read_text(encoding="utf-8") if (Path(data) / FILE).exists() else ""
+            file = Path(data) / FILE
+            nonce = file.read_text(encoding="utf-8") if file.exists() else ""
             self._server.identity.check(self._socket, data, nonce)
 
     def _reachable(self, server: Path) -> Path:

@@ -29,8 +29,11 @@ def puts(**values: str | int) -> Steps:
     return [put(value, to) for value, to in values.items()]
 
 
-def _customer(scale: Scale) -> Steps:
-    """The customer `c`, its `rank`, its `accounts`; tiers get 10, 60 and 30 %, with a skew within."""
+def account(scale: Scale) -> Steps:
+    """The customer `c`, its `rank`, its `accounts`, and one of these, `a`.
+
+    Tiers get 10, 60 and 30 % of the draws, with a skew within.
+    """
     drawn = "(0.0001 * :drawn)"
     first = _ceiling(f"sqrt(22500 + 500 * {drawn}) - 151", 0, TIER_1 - 1)
     second = _ceiling(f"sqrt(290000 + 1000 * {drawn}) - 501", TIER_1, TIER_2 - 1)
@@ -42,12 +45,8 @@ def _customer(scale: Scale) -> Steps:
         rank=rank,
         c=f"{UNIT} * :unit + (({RANK_FACTOR} * :rank + {UNIT_STEP} * (:unit + 1)) % {UNIT} + 1)",
         accounts=_account_count(),
+        a="10 * (:c - 1) + random(1, :accounts)",
     )
-
-
-def account(scale: Scale) -> Steps:
-    """A customer's account `a`."""
-    return [*_customer(scale), put("a", "10 * (:c - 1) + random(1, :accounts)")]
 
 
 def security_of_account(scale: Scale) -> Steps:

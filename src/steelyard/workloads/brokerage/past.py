@@ -17,6 +17,7 @@ from steelyard.workloads.brokerage.scale import (
     Orders,
     Scale,
     broker_of,
+    buys,
     charge_cents,
     orders_of,
     owner_of,
@@ -45,7 +46,7 @@ class Holdings:
 
     def trade(self, orders: Orders, first: int) -> None:
         """Trades in the order of their completion; first: number of the first of them."""
-        signed = np.where(orders.buys, orders.quantity, -orders.quantity)
+        signed = np.where(buys(orders.type), orders.quantity, -orders.quantity)
         columns = (orders.account, orders.security, signed, orders.price, orders.lifo)
         for number, row in enumerate(zip(*(column.tolist() for column in columns), strict=True), first):
             self.gains.append(self._one(number, *row))

@@ -206,12 +206,11 @@ def lookups(scale: Scale) -> dict[str, Kind]:
 
 def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
     """By numbers, by account, by security, or holdings of a trade: per cent up to which each is chosen."""
-    other = (
+    frames: Steps = (
         []
         if update
         else [execute("first trade", {"t": "t_id"}, rows="found"), when(":found > 0", [execute("holdings")])]
     )
-    frames: Steps = other
     for last, frame in reversed(list(zip(up_to, _PAGES, strict=True))):
         change = _change(frame) if update else []
         frames = [

@@ -4,8 +4,8 @@ The generator of the data and the transactions agree on it by whole-number formu
 which Python, numpy and the load engine's expressions compute alike.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,14 +177,10 @@ class Orders:
     lifo: NDArray[np.bool_]
     cash: NDArray[np.bool_]
 
-    @property
-    def buys(self) -> NDArray[np.bool_]:
-        """Market and limit buys."""
-        return (self.type == 0) | (self.type == 2)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Self:
-        """The rows that are chosen."""
-        return replace(self, **{name: column[chosen] for name, column in vars(self).items()})
+def buys(kind: Integers) -> NDArray[np.bool_]:
+    """Whether these types of orders are market or limit buys."""
+    return (kind == 0) | (kind == 2)
 
 
 def orders_of(scale: Scale, day: int) -> Orders:
@@ -202,7 +198,6 @@ def orders_of(scale: Scale, day: int) -> Orders:
     place = _below(SECURITIES_MIN + account % SECURITIES_SPAN, random)
     security = (account * ACCOUNT_STEP + place) % scale.securities + 1
     kind = np.searchsorted(np.array(_TYPES_UP_TO), whole(1, 100), side="left").astype(np.int64)
-    buys = (kind == 0) | (kind == 2)
     second = np.arange(rows, dtype=np.int64) * DAY_S // rows
     price = prices_of(security, second * 1_000)
     limit = PRICE_MIN + whole(0, PRICE_SPAN)
@@ -217,7 +212,7 @@ def orders_of(scale: Scale, day: int) -> Orders:
         second=second,
         delay_s=np.where(kind < 2, whole(1, 5), whole(6, 450)),
         lifo=whole(1, 100) <= _LIFO_PERCENT,
-        cash=~(buys & (whole(1, 100) <= _MARGIN_PERCENT)),
+        cash=~(buys(kind) & (whole(1, 100) <= _MARGIN_PERCENT)),
     )
 
 

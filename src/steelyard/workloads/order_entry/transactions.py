@@ -84,7 +84,11 @@ def transactions(workload: OrderEntryWorkload) -> tuple[dict[str, Statement], di
         "delivery": kind(4, 2, 5, _DELIVERY, _delivery(workload)),
         "stock-level": kind(4, 2, 5, _STOCK_LEVEL, _stock_level(workload)),
     }
-    return named(kinds | report(workload.report_clients))
+    if workload.report_clients:
+        # by clients that execute nothing else
+        scripted = Scripted(0, (execute("sales"),), clients=workload.report_clients)
+        kinds["report"] = Kind({"sales": _SALES}, scripted)
+    return named(kinds)
 
 
 def _payment(workload: OrderEntryWorkload) -> Steps:
@@ -150,10 +154,3 @@ def _stock_level(workload: OrderEntryWorkload) -> Steps:
         execute("low stock"),
         COMMIT,
     ]
-
-
-def report(clients: int) -> dict[str, Kind]:
-    """The report by so many clients, which execute nothing else; {} without them."""
-    if not clients:
-        return {}
-    return {"report": Kind({"sales": _SALES}, Scripted(0, (execute("sales"),), clients=clients))}

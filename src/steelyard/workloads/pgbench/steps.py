@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from steelyard import _core
 from steelyard.sql_text import script_of
 from steelyard.study.expressions import Place, Tree, parse, variables_of
 from steelyard.study.key_types import Settings
 from steelyard.study.workloads.statements import Statement
-
-Step = dict[str, Any]
+from steelyard.workloads import BEGIN, COMMIT, Step, Steps
 
 _BEGIN = re.compile(r"begin(\s+(work|transaction))?", re.IGNORECASE)
 _COMMIT = re.compile(r"(commit|end)(\s+(work|transaction))?", re.IGNORECASE)
@@ -41,7 +39,7 @@ _UNSUPPORTED = {
 class _Block:
     """Steps of a branch. of: the `if` whose branches are being collected; None: the whole script."""
 
-    steps: list[Step]
+    steps: Steps
     of: Step | None = None
     place: Place | None = None
     has_else: bool = False
@@ -52,7 +50,7 @@ class Compiled:
     """A script in parts. statements: by name; places: FILE:LINE of each; steps: as in the engine's plan."""
 
     statements: dict[str, Statement] = field(default_factory=dict[str, Statement])
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: Steps = field(default_factory=Steps)
     places: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -85,10 +83,10 @@ class _Script:
     def sql(self, command: Sql) -> None:
         self._last = None
         if _BEGIN.fullmatch(command.bare):
-            self._add({"do": "begin"})
+            self._add(BEGIN)
             return
         if _COMMIT.fullmatch(command.bare):
-            self._add({"do": "commit"})
+            self._add(COMMIT)
             return
         text = _VARIABLE.sub(self._constant_text, command.text)
         for quoted in command.quoted:
@@ -149,7 +147,7 @@ class _Script:
             raise begun.error("\\if without \\endif")
         if not self._found.statements:
             raise place.error("the script has no SQL command")
-        first: list[Step] = []
+        first: Steps = []
         for name in sorted(self._used & self._constants.keys()):
             value = self._constants[name]
             if isinstance(value, str):
@@ -202,7 +200,7 @@ class _Script:
 
     def _pause(self, rest: str, place: Place) -> Tree:
         found = _SLEEP.fullmatch(rest.strip())
-        if found is None or not (found[1].startswith(":") or found[1].isdecimal()):
+        if found is None:
             raise place.error(f"\\sleep {rest}: needs a whole number and us, ms or s", "\\sleep 10 ms")
         tree = self._tree(found[1], place)
         return ["mul", tree, _PER_MS[(found[2] or "s").lower()]]
@@ -256,10 +254,9 @@ def commands_of(text: str, file: str) -> Iterator[Sql | Meta]:
         if command.meta is not None:
             yield Meta(place, command.meta, command.rest)
             continue
-        at = command.at
         for kind, piece in command.tokens:
             if kind == "broken":
-                begin = Place(file, 1 + text.count("\n", 0, text.index(piece, at)))
+                begin = Place(file, 1 + text.count("\n", 0, text.index(piece, command.at)))
                 raise begin.error("a quote or a comment that begins here does not end")
         quoted = tuple(piece for kind, piece in command.tokens if kind in ("text", "name"))
         yield Sql(place, command.text, command.bare, quoted)
