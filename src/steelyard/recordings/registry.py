@@ -86,7 +86,7 @@ def reports_in(source: Source) -> list[Report]:
     number, text = source.skipped.lines[0]
     raise InputError(
         f'{source.path}:{number}: nothing in this file was understood; the first line is "{text}"',
-        "steelyard import --list shows the formats",
+        "steelyard import --list shows the formats; --format NAME reads what begins otherwise",
     )
 
 

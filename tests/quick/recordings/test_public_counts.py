@@ -152,3 +152,37 @@ def test_the_time_of_pgbench_ends_while_its_clients_connect(tmp_path: Path) -> N
     (report,), _ = of_text(tmp_path, _SUMMARY.format(counts, "3000.000", "1000.0"))
     assert work(report) == (7000, 0, 7, 10) and "does-not-foot" not in codes(report)
     assert figures(report)["initial_connection_time"] == 3000
+
+
+def test_the_lag_of_pgbench_is_read_and_latencies_begin_as_planned(tmp_path: Path) -> None:
+    counts = "duration: 10 s\nnumber of transactions actually processed: 1000"
+    lag = "rate limit schedule lag: avg 500.000 (max 900.000) ms\n"
+    (report,), _ = of_text(tmp_path, _SUMMARY.format(counts, "5.000", "100.0") + lag)
+    assert figures(report)["lag_mean"] == 500 and figures(report)["lag_max"] == 900
+    # 10 clients x 10 s would be 10 ms each: latency counts from the planned start
+    assert work(report)[0] == 1000
+
+
+def test_other_metrics_of_k6_are_readings_at_their_times(tmp_path: Path) -> None:
+    point = (
+        '{{"metric":"{}","type":"Point","data":{{"time":"2026-10-06T10:00:0{}Z","value":{},"tags":{{}}}}}}\n'
+    )
+    request = point.format("http_req_duration", 1, 100.0).replace('"tags":{}', '"tags":{"status":"200"}')
+    (report,), _ = of_text(tmp_path, request + point.format("iteration_duration", 2, 250.0), "a.json")
+    assert work(report)[0] == 1
+    ((at, value),) = series(report)["k6", "iteration_duration"]
+    assert (round(at, 1), value) == (1.1, 250)
+
+
+def test_events_of_lockstat_that_are_no_waits_are_readings(tmp_path: Path) -> None:
+    text = (
+        "Adaptive mutex hold: 30 events in 2.000 seconds (15 events/sec)\n\n"
+        "Count indv cuml rcnt     nsec Lock                   Caller\n"
+        "-------------------------------------------------------------------------------\n"
+        "   30 100% 100% 0.00     4200 0xffffff01             ufs_getpage+0x10\n"
+    )
+    (report,), _ = of_text(tmp_path, text)
+    found = series(report)
+    assert found["Adaptive mutex hold: 0xffffff01 at ufs_getpage+0x10", "mean_ns"] == [(0, 4200)]
+    assert found["Adaptive mutex hold: 0xffffff01 at ufs_getpage+0x10", "events"] == [(0, 30)]
+    assert not report.rows
