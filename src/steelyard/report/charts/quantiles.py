@@ -97,7 +97,8 @@ def _numbers(table: Table, quantiles: Sequence[float], **titles: str) -> Table:
 def _nearest(curve: Sequence[Row], quantile: float) -> Cell:
     near = min(curve, key=lambda row: abs(row["quantile"] - quantile))
     close = abs(near["quantile"] - quantile) <= (1 - quantile) * 0.05 + 1e-9
-    return Cell(near["ns"] if close else None, unit="ns")
+    # 0: nothing waited
+    return Cell((near["ns"] or None) if close else None, unit="ns")
 
 
 def latch_times(presented: Presented) -> Figure | None:
