@@ -354,7 +354,7 @@ def pair(first: list[tuple[int, float]], second: list[tuple[int, float]], width:
         )
         for (n, a), (_, b) in zip(first, second, strict=True)
     ]
-    (text,) = Pair("one", "two", (4, 2), STUDY.workload).sentences(THROUGHPUT, {"A": rows})
+    (text,) = Pair("one", "two", (4, 2), STUDY.workload, several=False).sentences(THROUGHPUT, {"A": rows})
     return text
 
 
