@@ -62,6 +62,14 @@ def test_an_option_at_0_takes_part(
     )
 
 
+def test_what_is_above_0_has_no_multiple(tmp_path: Path) -> None:
+    verdict = judged(recorded(tmp_path, {"A": [0] * 6, "B": around(100)}, RATE))["verdict"]
+    assert verdict["headline"] == "B wins: throughput above 0, unlike A, the baseline."
+    assert verdict["interval"].endswith(" times or more, 6 blocks.")
+    verdict = judged(recorded(tmp_path / "x", {"A": [0] * 6, "B": around(100)}))["verdict"]
+    assert verdict["headline"] == "A, the baseline, wins: heap above 0 under B."
+
+
 def test_two_options_at_0_do_not_differ(tmp_path: Path) -> None:
     found = judged(recorded(tmp_path, {"A": [0] * 6, "B": [0] * 6, "C": around(390)}))
     assert found["verdict"]["winner"] is None and {*found["verdict"]["ties"]} == {"A", "B"}

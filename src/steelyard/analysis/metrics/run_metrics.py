@@ -117,8 +117,9 @@ def foremost(study: Study, run_metrics: RunMetrics) -> Metric:
 
 # of a recording that did not count its work it is not known that none was done
 _WORK = """
-    select run, point, if($recorded and (run, point) not in (select (run, point) from throughput), null,
-            transactions / seconds) as throughput_per_s,
+    select run, point, if($recorded and (run, point) not in (
+            select (run, point) from throughput where statement = 'transaction'
+        ), null, transactions / seconds) as throughput_per_s,
         ratio(errors, transactions) as errors_per_txn, ratio(errors, transactions + errors) as failed_share
     from points
 """

@@ -35,7 +35,8 @@ class PairSentences:
         """By how much the option is better; the name of the other follows: `18.3 % more throughput than`."""
         if not self.good:
             return f"{self._failing[0]} than under"
-        return f"{self.good[0]} {'of' if self._leading[0][1].ratio >= 2 else 'than'}"
+        ratio = self._leading[0][1].ratio
+        return f"{self.good[0]}{', unlike' if math.isinf(ratio) else ' of' if ratio >= 2 else ' than'}"
 
     def worse(self) -> str:
         """By how much it is worse; its own name follows: `8.20 % more server CPU per transaction under`."""
@@ -93,7 +94,7 @@ class PairSentences:
 def _size(metric: Metric, c: Comparison) -> str:
     """`18.3 % more throughput`, `3.50 times the throughput`, `12.0 % lower latency p99`."""
     if math.isinf(c.ratio):
-        return f"more {metric.full_title} than none"
+        return f"{metric.full_title} above 0"
     if c.ratio >= 2:
         return f"{significant(c.ratio)} times the {metric.full_title}"
     word = "more" if c.ratio > 1 else "less"
@@ -107,7 +108,7 @@ def _ends(c: Comparison) -> str:
     if c.ratio >= 2:
         # proven, though nothing is known of its upper end
         top = "or more" if says_nothing(c.low, c.high) else f"to {significant(c.high)}"
-        return f"{significant(c.low)} {top}"
+        return f"{significant(c.low)} times or more" if math.isinf(c.ratio) else f"{significant(c.low)} {top}"
     low, high = (c.low - 1, c.high - 1) if c.ratio > 1 else (1 - c.high, 1 - c.low)
     # `0.793 to 112 %` would read as a ratio and a share
     unit = " %" if high >= _FAR * low else ""
