@@ -127,8 +127,11 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def says_nothing(low: float, high: float) -> bool:
-    """Whether the ends of an interval of a positive quantity are 100 times apart or more: it is none then."""
-    return not high < _NO_INTERVAL * low
+    """Whether the ends of an interval of a positive quantity are 100 times apart or more: it is none then.
+
+    One of a negative quantity says where that lies.
+    """
+    return low >= 0 and not high < _NO_INTERVAL * low
 
 
 def ratio(value: float, low: float, high: float) -> str:

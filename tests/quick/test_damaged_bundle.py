@@ -350,6 +350,7 @@ def test_a_file_of_a_terabyte_is_refused_by_its_size(
         (["; --"], "No open result set"),
         (["select 1", "--megabytes", "15"], "--megabytes"),
         (["select 'nan'::double as a, ['-inf'::double] as b, {'x': 'nan'::double} as c", "--json"], ""),
+        (["select ['nan'::double]::double[1] as a, map{1: 2} as b", "--json"], "[null]"),
     ],
 )
 def test_odd_queries_have_no_traceback(sound: Path, query: list[str], said: str) -> None:

@@ -198,9 +198,8 @@ def _tests(here: _Side, there: _Side) -> Iterator[_Test]:
         if there.run_metrics.metric(metric.name) is None:
             continue
         for (mine, values), (theirs, others) in _both(here, there, metric):
-            # 0 has no logarithm: a notice tells
-            positive = bool((values > 0).all() and (others > 0).all())
-            if positive and (found := welch(np.log(values), np.log(others))):
+            # 0 has no logarithm
+            if min(*values, *others) > 0 and (found := welch(np.log(values), np.log(others))):
                 gains = metric.better != "neither" and not no_gain & {metric.name, mine.option}
                 yield _Test(metric, mine, theirs, found, gains)
 
@@ -280,9 +279,11 @@ def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     for side, other in ((here, there), (there, here)):
         if only := {*side.evidence.labels} - {*other.evidence.labels}:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
-        for metric in side.run_metrics.headlines:
-            if (side.run_metrics.values[metric.name] <= 0).any():
-                yield Notice("zeros", f"{side.name}: {metric.title} is 0 in a run: not compared there")
+    for metric in here.run_metrics.headlines:
+        for (mine, values), (_, others) in _both(here, there, metric):
+            if min(*values, *others) <= 0:
+                text = f"{metric.title} is not above 0 in some runs: not compared"
+                yield Notice("zeros", text, mine.option)
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")

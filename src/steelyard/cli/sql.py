@@ -91,10 +91,10 @@ def command(bundle: Path, query: str | None, as_json: bool, seconds: float, mega
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity."""
+    """The value with null for what JSON has not: NaN and infinities, within lists and structs too."""
     if isinstance(value, dict):
-        return {name: _finite(part) for name, part in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
+        return {str(name): _finite(part) for name, part in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
         return [_finite(part) for part in cast("list[Any]", value)]
     return None if value in _NO_JSON or value != value else value
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 from steelyard.errors import InputError
 from steelyard.recordings.schedule import NO_CHOICE, FileChoice, Schedule
@@ -114,12 +114,16 @@ def by_schedule(schedule: Schedule, folder: Path) -> list[Filed]:
 
 def code_of(text: str, names: dict[str, str] | None = None) -> str:
     """A name as the code of an option. names: by code; raises InputError where another name has the code."""
-    plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    # without accents
+    plain = "".join(letter for letter in normalize("NFD", text) if not combining(letter))
     code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", plain).strip("-_")
     if names is None or not text:
         return code or "recording"
     if not code:
-        raise InputError(f'option "{text}": no letter or digit of ASCII', "rename it: A, P_2")
+        raise InputError(
+            f'option "{text}": no letter or digit of ASCII',
+            "use letters or digits of ASCII, such as A or P_2",
+        )
     # a code is limited part by part
     code = "_".join(part[:24] for part in code.split("_"))
     if names.setdefault(code, text) != text:

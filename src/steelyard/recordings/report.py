@@ -126,7 +126,9 @@ class Report:
         while per_s * self.seconds % 1 and per_s * self.seconds < _RATE_COUNT and self.seconds < _RATE_S_MAX:
             self.seconds *= 10
         self.work = Work(round(per_s * self.seconds))
-        self.notice("rates-alone", f"only rates are known; counts are those of {self.seconds:g} s")
+        self.notice(
+            "rates-alone", f"the throughput is given as a rate; counts are those of {self.seconds:g} s"
+        )
 
     def figure(
         self, name: str, value: float | None, unit: str, better: Better = "neither", pools: Pools = "time"

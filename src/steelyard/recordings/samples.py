@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 READINGS_MAX = 1_500_000
-# means of requests: of none there is none, and tools print 0
-_OF_REQUESTS = re.compile(r"(?:.*_)?(?:await|svctm|[rwd]?areq_sz|avgrq_sz)")
+# a mean per request is not defined without requests, but tools print 0 for it
+_MEANS_PER_REQUEST = re.compile(r"([rwdf])_await|(?:.*_)?(?:await|svctm|[rwd]?areq_sz|avgrq_sz)")
 # a series is an entity with a metric; each has at least one reading
 _SERIES_MAX = 200_000
 _AT, _VALUE, _NUMBER = range(3)
@@ -43,8 +43,12 @@ class Samples:
     def add_row(self, at_s: float, entity: str, values: Mapping[str, float], weight: float = 1.0) -> None:
         """Adds readings of one entity at one time: a value for each metric. weight: in a mean."""
         for metric, value in values.items():
-            if value or not _OF_REQUESTS.fullmatch(metric):
-                self._add((entity, metric), array("d", (at_s, value, weight)))
+            if not value and (found := _MEANS_PER_REQUEST.fullmatch(metric)):
+                # their rate or size tells whether there were any
+                requests = values.get(f"{found[1]}_per_s") or values.get("areq_sz") or values.get("avgrq_sz")
+                if not requests:
+                    continue
+            self._add((entity, metric), array("d", (at_s, value, weight)))
         self._limit()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:

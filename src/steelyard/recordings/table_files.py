@@ -26,6 +26,7 @@ _ROWS_HINT = "the first line names the columns, and each row has as many cells"
 _BYTES_MAX = 4 << 30
 _HEAD_MAX = 1 << 20
 _LONGEST_S = 1e9
+# of a whole count against rate times length
 _ROUNDED = 1e-3
 _PERIODS_S = {"s": 1, "min": 60, "h": 3600}
 # not thousands of them, nor a rate per minute or hour by its name, as tpmC
@@ -194,7 +195,6 @@ def _fill(report: Report, table: TableFile, row: Mapping[str, Any]) -> None:
             raise ValueError(f"a throughput of {value:g}")
         per_s = value / _PERIODS_S.get(metric.unit.rpartition("/")[2], 1)
         counted = per_s * (report.seconds or 0)
-        # a whole count that gives the rate
         if report.seconds is None or abs(round(counted) - counted) > _ROUNDED * counted:
             report.rate(per_s)
         else:

@@ -98,6 +98,21 @@ _DISKS = """Linux 5.10.0 (db1) \t11/24/2026 \t_x86_64_\t(4 CPU)
 """
 
 
+_READS = """Linux 5.10.0 (db1) \t11/24/2026 \t_x86_64_\t(4 CPU)
+
+Device            r/s     rkB/s  r_await rareq-sz     w/s     wkB/s  w_await wareq-sz  aqu-sz  %util
+zram0       250000.00 1000000.00     {}     4.00    0.00      0.00     0.00     0.00    1.00  50.00
+"""
+
+
+def test_requests_that_take_no_time_are_read(tmp_path: Path) -> None:
+    later = "\n" + _READS.format("0.01").partition("\n\n")[2]
+    first = _READS.format("0.00")
+    (report,), _ = of_text(tmp_path, first + later + later.replace("0.01", "0.00"))
+    means = {metric: value for (_, metric), value in report.samples.means().items()}
+    assert means["r_await"] == pytest.approx(0.005) and "w_await" not in means
+
+
 def test_a_time_without_requests_has_no_waits_of_disks(tmp_path: Path) -> None:
     (report,), _ = of_text(tmp_path, _DISKS)
     means = {metric: value for (_, metric), value in report.samples.means().items()}
@@ -110,6 +125,8 @@ def test_a_time_without_requests_has_no_waits_of_disks(tmp_path: Path) -> None:
     [
         ("responseCode", ("200", "500", "Non HTTP response code: x"), 1, 2),
         ("responseCode,success", ("200,true", "200,false", "500,true"), 2, 1),
+        ("responseCode,SampleCount,ErrorCount", ("200,1,1", "200,1,0", "200,1,0"), 2, 1),
+        ("responseCode", ("OK", "0", "14"), 3, 0),
         ("SampleCount,ErrorCount", ("1,0", "1,1", "1,0"), 2, 1),
         ("responseMessage", ("OK", "OK", "OK"), 3, 0),
     ],
@@ -121,7 +138,7 @@ def test_samples_of_jmeter_fail_by_what_their_columns_say(
     text = "\n".join([f"timeStamp,elapsed,label,threadName,{columns}", *rows]) + "\n"
     (report,), _ = of_text(tmp_path, text, "a.jtl")
     assert work(report)[:2] == (done, failed)
-    assert ("source-warns" in codes(report)) == (columns == "responseMessage")
+    assert ("source-warns" in codes(report)) == (not {"success", "ErrorCount"} & {*columns.split(",")})
 
 
 _SUMMARY = """transaction type: <builtin: TPC-B (sort of)>

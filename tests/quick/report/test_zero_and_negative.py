@@ -70,9 +70,47 @@ def test_what_is_above_0_has_no_multiple(tmp_path: Path) -> None:
     assert verdict["headline"] == "A, the baseline, wins: heap above 0 under B."
 
 
-def test_two_options_at_0_do_not_differ(tmp_path: Path) -> None:
-    found = judged(recorded(tmp_path, {"A": [0] * 6, "B": [0] * 6, "C": around(390)}))
+@pytest.mark.parametrize("size", [390, 3.9e-6])
+def test_two_options_at_0_are_equivalent_in_any_unit(tmp_path: Path, size: float) -> None:
+    found = judged(recorded(tmp_path, {"A": [0] * 6, "B": [0] * 6, "C": around(size)}))
     assert found["verdict"]["winner"] is None and {*found["verdict"]["ties"]} == {"A", "B"}
+    assert [c["outcome"] for c in found["comparisons"]] == ["equivalent"]
+
+
+def test_the_leader_beside_a_baseline_at_0_is_the_fastest(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": [0] * 6, "B": around(995), "C": around(1030)}, RATE))
+    assert found["verdict"]["winner"] == "C"
+    once = judged(recorded(tmp_path / "x", {"A": [0], "B": [100], "C": [200]}, RATE))
+    assert "C leads" in once["verdict"]["headline"]
+
+
+def test_means_of_load_points_are_those_of_the_ratio(tmp_path: Path) -> None:
+    points = {"A": [(1, 500), (8, 0)], "B": [(1, 400), (8, 1600)]}
+    rows = [
+        f"{option},{block},{n},{value or block % 2 * 90}"
+        for option, of in points.items()
+        for n, value in of
+        for block in range(1, 7)
+    ]
+    mapping = f'[[tables]]\nfile = "p.csv"\nblock = "block"\nclients = "n"\nmetrics = [{RATE}]\n'
+    csv = "\n".join(["option,block,n,v", *rows]) + "\n"
+    written(tmp_path, {"p.csv": csv, "p.toml": f'baseline = "A"\n{mapping}'})
+    place = tmp_path / "p.bundle"
+    CliRunner().invoke(cli, ["import", str(tmp_path / "p.toml"), "-o", str(place)])
+    found = judged(place)
+    of_all = [e for e in found["estimates"] if e["metric"] == "throughput_per_s" and e["clients"] is None]
+    levels = {e["option"]: e["value"] for e in of_all}
+    (ratio,) = (
+        c["ratio"] for c in found["comparisons"] if c["metric"] == "throughput_per_s" and c["clients"] is None
+    )
+    assert levels == pytest.approx({"A": (500 + 45) / 2, "B": 1000})
+    assert ratio == pytest.approx(levels["B"] / levels["A"])
+
+
+def test_a_negative_option_leaves_the_others_their_ratio(tmp_path: Path) -> None:
+    found = judged(recorded(tmp_path, {"A": around(10), "B": around(-4), "C": around(20)}, BALANCE))
+    assert [(c["option"], c["outcome"]) for c in found["comparisons"]] == [("C", "better")]
+    assert any(n["subject"] == "B" and "negative" in n["text"] for n in found["notices"])
 
 
 def test_nothing_done_is_a_throughput_of_0_where_it_was_counted(tmp_path: Path) -> None:
@@ -95,7 +133,7 @@ def test_negative_figures_are_shown_and_have_no_ratio(tmp_path: Path) -> None:
     assert found["verdict"]["outcome"] == "nothing to compare" and found["comparisons"] == []
     (a, _) = (e for e in found["estimates"] if e["metric"] == "score")
     assert a["low"] < a["value"] < a["high"] < 0
-    assert "−50.0" in CliRunner().invoke(cli, ["report", str(place)]).stdout
+    assert "−50.0 [" in CliRunner().invoke(cli, ["report", str(place)]).stdout
 
 
 def test_levels_and_ratios_are_of_one_kind_of_mean(tmp_path: Path) -> None:
@@ -111,7 +149,7 @@ def test_bundles_are_not_compared_where_a_run_is_0(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["compare", str(whole), str(zeros), "--force"])
     assert done.exit_code == 0, done.output
     assert "B: heap of zeros is 1.00" in done.stdout and "A: heap" not in done.stdout
-    assert "heap is 0 in a run" in done.stdout
+    assert "heap is not above 0 in some runs: not compared" in " ".join(done.stdout.split())
 
 
 def test_a_rate_that_gives_no_whole_count_keeps_its_digits(tmp_path: Path) -> None:
@@ -128,8 +166,9 @@ def test_markdown_has_the_figures_of_a_recording_without_throughput(tmp_path: Pa
 
 
 def test_options_keep_their_letters_or_are_refused(tmp_path: Path) -> None:
-    found = judged(recorded(tmp_path, {"A": around(300), "Prüfung": around(390)}))
-    assert found["options"] == ["A", "Prufung"]
+    values = {"A": around(300), "Prüfung": around(390), "1–2": around(400), "12": around(410)}
+    found = judged(recorded(tmp_path, values))
+    assert {*found["options"]} == {"A", "Prufung", "1-2", "12"}
     rows = "option,block,v\nпривет,1,5\n"
     written(tmp_path, {"x.csv": rows, "x.toml": f'[[tables]]\nfile = "x.csv"\nmetrics = [{HEAP}]\n'})
     done = CliRunner().invoke(cli, ["import", str(tmp_path / "x.toml"), "-o", str(tmp_path / "x.bundle")])

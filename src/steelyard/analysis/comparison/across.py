@@ -27,7 +27,7 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two bundles. cores: of each, None: not known; work: what clients are called; several: options."""
+    """Two bundles. cores: of each, None: not known; work: what clients are called; several: of options."""
 
     here: str
     there: str

@@ -81,19 +81,17 @@ def block_table(
     differences of logs the mean log ratio), or the plain mean where zeros occur.
     """
     cube, runs, blocks = _cube(run_metrics, metric, options, point)
-    logs = not bool((cube <= 0).any())
-    with np.errstate(all="ignore"):
-        values: Floats = np.exp(np.log(cube).mean(axis=0)) if logs else cube.mean(axis=0)
-    known: Bools = np.isfinite(values)
+    known: Bools = np.isfinite(cube.mean(axis=0))
     enough, complete = compared(known)
-    kept = np.ix_(complete, enough)
+    kept = cube[:, complete][:, :, enough]
+    positive = not bool((kept <= 0).any())
     labels = np.array([*options], dtype=object)
     return BlockTable(
         options=tuple(labels[enough].tolist()),
         blocks=tuple(blocks[complete].tolist()),
-        values=values[kept],
-        runs=runs[kept],
-        positive=not bool((cube[:, complete][:, :, enough] <= 0).any()),
+        values=np.exp(np.log(kept).mean(axis=0)) if positive else kept.mean(axis=0),
+        runs=runs[np.ix_(complete, enough)],
+        positive=positive,
         incomplete=tuple(blocks[np.any(known, axis=1) & ~complete].tolist()),
         absent=tuple(labels[~enough].tolist()),
     )
@@ -121,7 +119,7 @@ def _cube(
 def estimates(
     run_metrics: RunMetrics, metric: Metric, options: Sequence[str], point: int | None = None
 ) -> tuple[Estimate, ...]:
-    """Geometric mean over complete blocks (mean where zeros occur in any option) and 95 % t interval.
+    """Geometric mean over complete blocks (mean where any option has a 0) and 95 % t interval, by option.
 
     An option that is too rarely there to be compared is estimated from the runs it has. These
     intervals hold what blocks have in common, so two may overlap though the options differ:
@@ -130,19 +128,27 @@ def estimates(
     clients = None if point is None else points_of(run_metrics)[point]
     if metric.summary == "maximum":
         return tuple(_highest(run_metrics, metric, options, point, clients))
-    columns = values_of(run_metrics, metric.name, options, point)
-    logs = all((values > 0).all() for values in columns.values())
-    return tuple(_estimate(metric, label, clients, values, logs) for label, values in columns.items())
+    table = block_table(run_metrics, metric.name, options, point)
+    columns = values_of(run_metrics, metric.name, options, point, table)
+    return tuple(
+        _estimate(metric, label, clients, values, table.positive if label in table.options else None)
+        for label, values in columns.items()
+    )
 
 
 def values_of(
-    run_metrics: RunMetrics, metric: str, options: Sequence[str], point: int | None = None
+    run_metrics: RunMetrics,
+    metric: str,
+    options: Sequence[str],
+    point: int | None = None,
+    table: BlockTable | None = None,
 ) -> dict[str, Floats]:
     """The values behind an option's level, one per complete block; options without any are left out.
 
     Every figure of an option is made of them: estimates, scaling, latencies of statements, bundles compared.
+    table: theirs, where it is known.
     """
-    table = block_table(run_metrics, metric, options, point)
+    table = table or block_table(run_metrics, metric, options, point)
     columns = dict(zip(table.options, table.values.T, strict=True)) if table.blocks else {}
     for label in options:
         if label not in columns:
@@ -165,7 +171,11 @@ def _highest(
             yield Estimate(metric.name, label, clients, highest, 0.0, math.inf, blocks)
 
 
-def _estimate(metric: Metric, label: str, clients: int | None, values: Floats, logs: bool) -> Estimate:
+def _estimate(
+    metric: Metric, label: str, clients: int | None, values: Floats, positive: bool | None
+) -> Estimate:
+    """positive: whether all values of the options that are compared are; None: it is not compared."""
+    logs = bool((values > 0).all()) if positive is None else positive
     y: Floats = np.log(values) if logs else values
     mean, half = float(y.mean()), half_width(y)
     low, high = mean - half, mean + half

@@ -117,15 +117,15 @@ class PairTests(Fit):
         if not table.blocks:
             found = {"": "no block holds a value of every option"}
         elif baseline not in self.options:
-            found = {baseline: "not measured in the baseline, or in too few of its runs"}
+            found = {baseline: "the baseline has too few values, or none"}
         else:
             found = dict.fromkeys(table.absent, "too few runs have a value")
             # the other metrics need no ratio; where they differ by much the reasons state it
             needed = metric.name in HEADLINES and len(self.options) > 1
             # a metric that is 0 everywhere, like errors where none occurred, needs no notice
-            if needed and table.values.min() < 0:
-                found[""] = "negative in some runs, so there is no ratio"
-            elif needed and not self.logs and not self.mean(baseline) and table.values.any():
+            negative = [self.options[at] for at in np.flatnonzero((table.values < 0).any(axis=0))]
+            found |= dict.fromkeys(negative, "negative in some runs, so there is no ratio")
+            if needed and not self.logs and not self.mean(baseline) and table.values.any():
                 found[""] = "0 in the baseline, so there is no ratio"
         return tuple(
             Notice("not-compared", text, option, detail=metric.title) for option, text in found.items()
@@ -177,7 +177,8 @@ class PairTests(Fit):
             reach = math.log1p(self._margin)
             ratio, low, high = math.exp(distance), _exp(distance - wide), _exp(distance + wide)
         else:
-            scale = self.mean(pair[1]) or 1.0
+            # two zeros are equivalent
+            scale = self.mean(pair[1]) or math.inf
             reach, ratio = self._margin * scale, 1 + distance / scale
             low, high = max(0.0, ratio - wide / scale), ratio + wide / scale
         if not shown:

@@ -30,7 +30,7 @@ def shared_notices(metric: Metric, fit: Fit) -> list[Notice]:
 
 def error_notices(failed: Mapping[str, float], pair: tuple[str, str]) -> Iterator[Notice]:
     """The options of a pair of which transactions failed. failed: their share, by option."""
-    text = "its failed transactions count as cost, not as work"
+    text = "failed transactions count as cost, not as work"
     for label in pair:
         if share := failed.get(label):
             yield Notice("errors", text, label, detail=f"{percent(share)} failed")

@@ -7,10 +7,10 @@ The leader is chosen by its own results. Its intervals against all others allow 
 there are others, which holds whichever option is the best (Hsu 1981).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from steelyard.analysis.comparison.compare import Pair
+from steelyard.analysis.comparison.compare import Pair, PairTests
 from steelyard.analysis.comparison.intervals import Intervals
 from steelyard.analysis.comparison.notices import error_rates
 from steelyard.analysis.judgement import Comparison, Metric, Outcome
@@ -130,23 +130,17 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
     both_ways = grouped(
         ((one.option, one.baseline), (metric, one))
         for metric in metrics
-        for tests in [intervals.tests(metric)]
-        # the baseline second, as in the tables, and none that is 0
-        for pairs in [
-            [
-                (a, b)
-                if (b == baseline or not tests.comparable((b, a))) and tests.comparable((a, b))
-                else (b, a)
-                for a, b in tests.pairs
-            ]
-        ]
-        for c in intervals.comparisons(metric, pairs)
+        for c in intervals.comparisons(metric, list(_oriented(intervals.tests(metric), baseline)))
         for one in (c, _inverted(c))
     )
     compared = {a for (a, _), entries in both_ways.items() if entries[0][0] == metrics[0]}
     if not compared:
         return Pairwise(baseline, (), metrics, {}, {})
-    ordered = _fastest_first([o for o in intervals.options if o in compared], metrics[0], both_ways)
+    ordered = sorted(
+        (option for option in intervals.options if option in compared),
+        key=intervals.tests(metrics[0]).mean,
+        reverse=metrics[0].better == "higher",
+    )
     rates, limit = error_rates(intervals.run_metrics), study.plan.error_rate_limit_percent / 100
     failures = intervals.tests(ERRORS)
     more = {(a, b): rates.get(a, 0.0) - rates.get(b, 0.0) for a, b in both_ways if {a, b} <= compared}
@@ -157,6 +151,13 @@ def pairwise(study: Study, intervals: Intervals, baseline: str) -> Pairwise:
         for pair, by in more.items()
     }
     return Pairwise(baseline, tuple(ordered), metrics, results, rates)
+
+
+def _oriented(tests: PairTests, baseline: str) -> Iterator[Pair]:
+    """Each pair, the baseline second, as in the tables; but none that is 0 beside one that is not."""
+    for a, b in tests.pairs:
+        reversed_ = b != baseline and tests.comparable((b, a))
+        yield (b, a) if reversed_ or not tests.comparable((a, b)) else (a, b)
 
 
 def _inverted(comparison: Comparison) -> Comparison:
@@ -171,14 +172,3 @@ def _inverted(comparison: Comparison) -> Comparison:
         high=1 / c.low if c.low > 0 else float("inf"),
         outcome=_OPPOSITE.get(c.outcome, c.outcome),
     )
-
-
-def _fastest_first(
-    options: list[str], metric: Metric, comparisons: Mapping[Pair, Sequence[tuple[Metric, Comparison]]]
-) -> list[str]:
-    def ratio(option: str) -> float:
-        if option == options[0]:
-            return 1.0
-        return next(c.ratio for m, c in comparisons[option, options[0]] if m == metric)
-
-    return sorted(options, key=ratio, reverse=metric.better == "higher")

@@ -186,7 +186,12 @@ class Fit:
         return [(a, b) for a, b in pairs if self.comparable((a, b)) or self.comparable((b, a))]
 
     def comparable(self, pair: tuple[str, str]) -> bool:
-        """Whether this option has a ratio to this baseline: of two zeros it is 1, negative ones have none."""
-        known = {*pair} <= {*self.options} and len(self.options) > 1 and bool(self.table.blocks)
-        ratio = known and (self.logs or self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0)
-        return ratio and bool(self.table.values.min() >= 0 < self.table.values.max())
+        """Whether this option has a ratio to this baseline.
+
+        That of two zeros is 1, unless the metric is 0 everywhere. Negative values have no ratio.
+        """
+        if not {*pair} <= {*self.options} or len(self.options) < 2 or not self.table.blocks:
+            return False
+        mine = self.table.values[:, [self.options.index(option) for option in pair]]
+        ratio = self.logs or self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0
+        return bool(ratio and mine.min() >= 0 and self.table.values.any())

@@ -7,6 +7,7 @@ that is proven, material and large enough.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from steelyard.analysis.comparison.block_table import shared_points, values_of
 from steelyard.analysis.comparison.pairwise import PairResult, Pairwise
@@ -70,12 +71,12 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: blocks enough, the same rows under all options, and none is apart."""
-        return self.enough and not self.work.meant and not self.apart
+        """Whether an option can win: blocks enough, the same rows under all options, all of them compared."""
+        return self.enough and not self.work.meant and not self.too_few_values
 
-    @property
-    def apart(self) -> list[str]:
-        """Options with values of the first metric, too few to be compared."""
+    @cached_property
+    def too_few_values(self) -> list[str]:
+        """Options with too few values of the first metric to be compared."""
         first, compared = self.pairwise.metrics[0].name, self.pairwise.options
         found = values_of(self.run_metrics, first, self.evidence.labels)
         return [label for label in found if label not in compared]

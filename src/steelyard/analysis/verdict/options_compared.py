@@ -67,8 +67,8 @@ def _decision(findings: Findings, pair: PairResult, left: Sequence[PairResult]) 
         # so few blocks give a poor estimate of the scatter
         blocks = count(findings.blocks, "block")
         doubts.append(f"Nothing is proven by {blocks}: the differences are as measured.")
-    if findings.apart:
-        doubts.append(f"{listed(findings.apart)} could not be compared: too few runs have a value.")
+    if findings.too_few_values:
+        doubts.append(f"{listed(findings.too_few_values)} could not be compared: too few runs have a value.")
     values = [f"Under some options {name} returns other values." for name in findings.work.texts]
     return Decision(
         outcome,

@@ -119,6 +119,8 @@ def _no_difference(metric: Metric, c: Comparison, margin: str, known: bool) -> s
     """margin: for the text of an equivalence; empty where the sentence has it. known: it has the result."""
     title = metric.full_title
     ratio = f"ratio {c.ratio:.3f} [{c.low:.3f} to {c.high:.3f}]"
+    if math.isinf(c.ratio):
+        return _size(metric, c)
     if not math.isfinite(c.high):
         return f"{title} has a ratio of {c.ratio:.3f}"
     if c.outcome == "equivalent":

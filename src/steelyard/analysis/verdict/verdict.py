@@ -55,7 +55,7 @@ def _answer(findings: Findings) -> tuple[Decision, Words]:
         return options_compared(findings)
     text = "Nothing to compare: no block holds a finished run of two options."
     if findings.evidence.recorded:
-        text = "Nothing to compare: the options share no figure that has a ratio and tells better from worse."
+        text = "Nothing to compare: no figure of two options has a ratio and a better direction."
     elif findings.run_metrics.engine_bound:
         text = "No winner by throughput: the load engine was at its limit of CPU."
     return Decision("nothing to compare"), Words(text)

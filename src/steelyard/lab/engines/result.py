@@ -15,7 +15,7 @@ from steelyard.run_tables.schema import BY_NAME, ENGINE_TABLES
 _Run = Callable[..., str]
 # an object: a plan, an event, a command
 Json = Mapping[str, Any]
-# a listener
+# called with each line of an engine
 Say = Callable[[str], None]
 
 

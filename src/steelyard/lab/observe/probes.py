@@ -160,7 +160,7 @@ def not_in_turns(study: Study, server: Server | None) -> Iterator[tuple[str, str
 
 
 def _collecting_thread() -> Path | None:
-    """Its folder in /proc; None where there is none."""
+    """The folder in /proc of the collecting thread; None where there is none."""
     for task in Path("/proc/self/task").iterdir():
         try:
             if (task / "comm").read_text().strip() == _THREAD and (task / "schedstat").exists():

@@ -29,7 +29,7 @@ _OF_STATEMENT = f"set statement max_statement_time = {LIMIT_S}, tx_read_only = 1
 
 
 def _rows(cursor: Any) -> Rows:
-    """Of a query that either driver has executed. Raises QueryFailed."""
+    """Names and rows of an executed query, of either driver. Raises QueryFailed."""
     if cursor.description is None:
         raise QueryFailed("it returns no rows: write a select")
     return Rows([str(column[0]) for column in cursor.description], cursor.fetchmany(ROWS_MAX + 1))

@@ -101,9 +101,14 @@ class Presented:
 
     @property
     def means(self) -> str:
-        """Of which kind the figures of options are."""
-        zeros = any(notice.code == "zeros" for c in self.judgement.comparisons for notice in c.notices)
-        return "means" if zeros else "geometric means"
+        """Kind of mean of the options' figures."""
+        work = self.headlines.work
+        name = work.name if work else ""
+        compared = (c for c in self.judgement.comparisons if c.metric == name)
+        zeros = any(notice.code == "zeros" for c in compared for notice in c.notices)
+        # of logarithms no end is 0 or negative
+        plain = any(e.metric == name and e.low <= 0 < e.blocks - 1 for e in self.judgement.estimates)
+        return "means" if zeros or plain else "geometric means"
 
     @property
     def legend(self) -> str:

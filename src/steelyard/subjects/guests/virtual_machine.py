@@ -169,8 +169,8 @@ class VirtualMachine(Subject):
         # only a trial boot shows that it works
         offered: dict[Acceleration, bool] = {"kvm": os.access("/dev/kvm", os.R_OK | os.W_OK), "tcg": True}
         failed = "vm.acceleration = kvm, but this user cannot open /dev/kvm"
-        for way, is_there in offered.items():
-            if not is_there or requested not in ("auto", way):
+        for way, offers in offered.items():
+            if not offers or requested not in ("auto", way):
                 continue
             try:
                 return way, {

@@ -92,8 +92,10 @@ def reachable(bindir: Path) -> Path:
     A virtual environment under root's home is closed to every other user: the installation is
     copied once per build into /var/cache.
     """
+    if os.geteuid() != 0:
+        return bindir
     closed = [part for part in (bindir, *bindir.parents) if not _open_to_others(part)]
-    if os.geteuid() != 0 or not closed:
+    if not closed:
         return bindir
     build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
     copy = Path("/var/cache/steelyard") / f"postgres-{build}"

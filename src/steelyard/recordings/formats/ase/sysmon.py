@@ -118,7 +118,7 @@ def _row(now: Now, found: Found) -> None:
         filter(None, (words["part"], words["table"], words["pool"], *now.path.values(), label))
     )
     if entity in now.seen:
-        # of another thing, whose name stands elsewhere
+        # a second row of this name: what tells them apart was not understood
         raise ValueError
     now.seen.add(entity)
     if prefix:

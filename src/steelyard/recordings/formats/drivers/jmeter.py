@@ -54,10 +54,10 @@ _NESTED = """(
         )
     )
 )"""
-# the last that there is
-_GOOD = {
+# whether a sample is done: the last of these columns that the file has decides
+_DONE_SQL = {
+    "responseCode": "regexp_full_match(\"responseCode\", '[123][0-9]*|0|OK')",
     "ErrorCount": "\"ErrorCount\" = '0'",
-    "responseCode": "regexp_full_match(\"responseCode\", '[123][0-9]*')",
     "success": "lower(success) = 'true'",
 }
 
@@ -76,7 +76,7 @@ def read(source: Source) -> list[Report]:
         return sql if name in names else otherwise
 
     good = "true"
-    for name, sql in _GOOD.items():
+    for name, sql in _DONE_SQL.items():
         good = of(name, sql, good)
     message = "regexp_extract(\"responseMessage\", '^Number of samples in transaction : ([0-9]+)', 1)"
     rows = _ROWS.format(
@@ -99,8 +99,11 @@ def read(source: Source) -> list[Report]:
     if "threadName" in names and (suffixes or by_place):
         nested = _NESTED.format(sums=sums, by_place=by_place)
     found = reduced(source, columns, rows + _EVENTS.format(rows=nested), users="users")
-    if good == "true":
-        found[0].notice("source-warns", "no column tells which samples failed: all count as done")
+    if not {"success", "ErrorCount"} & {*names}:
+        said = (
+            "response codes alone tell" if "responseCode" in names else "all count as done: no column tells"
+        )
+        found[0].notice("source-warns", f"{said} which samples failed")
     if twice:
         found[0].notice("threads-joined", "a thread has two samples at once: there may be more clients")
     return found

@@ -44,8 +44,8 @@ _OF_SCRIPT = (
 )
 # the planned time ends with the last transaction
 _SLACK = 0.04
-# progress counts the same transactions once more
-_IN_ALL = "pgbench in all"
+# a series of their own: progress counts the same transactions
+_TOTALS = "pgbench in all"
 
 
 def _columns(now: Now, found: Found) -> None:
@@ -75,10 +75,10 @@ def _close(now: Now) -> None:
     done, tps, planned = n["done"], n["tps"], n["planned"]
     n["seconds"] = done / tps if tps else planned
     worked(now)
-    skipped = report.samples.means().get((_IN_ALL, "skipped"), 0)
+    skipped = report.samples.means().get((_TOTALS, "skipped"), 0)
     if (lost := n["all"] - done - n["failed"] - skipped) > 0:
         report.notice("source-warns", f"pgbench: {lost:,.0f} of {n['all']:,.0f} transactions were not tried")
-    # the alarm rings as long after the start, connections included
+    # the planned time begins with connecting
     planned -= (report.value("initial_connection_time") or 0) / 1e3
     if tps and planned > 0:
         slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
@@ -104,7 +104,7 @@ read = Lines(
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
         figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),
-        reading(_FURTHER, _IN_ALL),
+        reading(_FURTHER, _TOTALS),
         rule(r"rate limit schedule lag: avg (N) \(max (N)\) ms", _lag),
         word(r"SQL script (?P<script>\d+: .*)"),
         reading(_OF_SCRIPT, "script {script}"),
