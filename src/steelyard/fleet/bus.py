@@ -5,7 +5,6 @@ import threading
 import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
@@ -16,7 +15,7 @@ from steelyard.errors import InputError
 from steelyard.fleet.connection import SILENCE_S, UP, Connection, Offset, offset_of
 from steelyard.fleet.on_host import answer_the_lab
 from steelyard.lab.engines.result import Json, LoadFailed
-from steelyard.study.fleet import SCHEDULER_FILE, Fleet
+from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
 _BEAT_S = 2.0
@@ -38,13 +37,12 @@ class Bus:
     name. failure: what has been lost since, '' while nothing is.
     """
 
-    def __init__(self, fleet: Fleet, folder: Path) -> None:
-        """folder: of the scheduler file. Raises InputError when the fleet is not up, or hosts are missing."""
-        connection = Connection.of(fleet, folder)
-        self.hosts = fleet.with_role("load")
+    def __init__(self, connection: Connection, names: list[str]) -> None:
+        """names: the hosts. Raises InputError when some are missing."""
+        self.hosts = names
         self.lab = uuid4().hex
         self.failure = ""
-        self._answer_s = min(_ANSWER_S_MAX, _ANSWER_S + _ANSWER_OF_HOST_S * len(self.hosts))
+        self._answer_s = min(_ANSWER_S_MAX, _ANSWER_S + _ANSWER_OF_HOST_S * len(names))
         self._over = threading.Event()
         with dask.config.set(_CONFIG):
             try:
@@ -53,7 +51,7 @@ class Bus:
                     connection.scheduler,
                     security=connection.security,
                     timeout=_CONNECT_S,
-                    connection_limit=max(_CONNECTIONS_MIN, _CONNECTIONS_OF_HOST * len(self.hosts)),
+                    connection_limit=max(_CONNECTIONS_MIN, _CONNECTIONS_OF_HOST * len(names)),
                 )
             except (OSError, TimeoutError) as error:
                 cause = f"{connection.scheduler}: the scheduler does not answer: {error}"

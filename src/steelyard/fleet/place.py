@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.fleet.bus import Bus
+from steelyard.fleet.connection import Connection
 from steelyard.fleet.engine import FleetEngine
 from steelyard.lab.engines.process import Place
 from steelyard.lab.engines.result import Json
@@ -29,7 +30,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
     clock, round_trip_ms and megabytes_per_s between the lab and it.
     """
-    with Bus(fleet, folder) as bus:
+    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         offsets = bus.offsets()
         hosts: dict[str, dict[str, Any]] = {}
         for name in bus.hosts:
@@ -124,7 +125,7 @@ def load_hosts(fleet: Fleet, folder: Path, drivers: Collection[str]) -> Generato
 
     Raises InputError when the fleet is not up, or a host lacks a driver.
     """
-    with Bus(fleet, folder) as bus:
+    with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         refuse_unlike(bus.facts)
         refuse_without_drivers(bus, drivers)
         yield Place(lambda engine, plan, _: FleetEngine(bus, engine, plan), bus.check)
