@@ -40,7 +40,10 @@ class FleetEngine:
 
     pid = None
 
-    def __init__(self, bus: Bus, engine: str, plan: Json) -> None:
+    def __init__(
+        self, bus: Bus, engine: str, plan: Json, task: Callable[[str, str, str, Json], HostResult] = drive
+    ) -> None:
+        """task: what runs on each host."""
         bus.check()
         self._bus = bus
         self._channel = f"{bus.lab}/{uuid4().hex}"
@@ -57,7 +60,7 @@ class FleetEngine:
         self._tasks: dict[str, Any] = {}
         for number, host in enumerate(bus.hosts):
             own = {**plan, "share": {"host": number, "hosts": len(bus.hosts)}}
-            future = bus.submit(host, drive, self._channel, host, engine, own)
+            future = bus.submit(host, task, self._channel, host, engine, own)
             future.add_done_callback(partial(self._end, host))
             self._tasks[host] = future
 
