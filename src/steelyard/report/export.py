@@ -33,7 +33,7 @@ def judgement_json(presented: Presented) -> dict[str, Any]:
     about = presented.about
     return {
         "schema": SCHEMA,
-        "all_points": presented.over("geometric mean over ", "at ") or None,
+        "all_points": presented.over(f"{presented.mean} over ", "at ") or None,
         "judgement": json.loads(TypeAdapter(Judgement).dump_json(presented.judgement)),
         "about": json.loads(TypeAdapter(About).dump_json(about)),
     }

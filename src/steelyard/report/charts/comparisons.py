@@ -88,10 +88,12 @@ def ratios(presented: Presented) -> Figure | None:
         "ratios",
         f"Compared with {baseline}",
         (
-            f"Ratio to the baseline {baseline}{presented.over(', geometric mean over ', ', at ')}, with"
+            f"Ratio to the baseline {baseline}"
+            f"{presented.over(f', {presented.mean} over ', ', at ')}, with"
             " its 95 % interval, adjusted for the number of options."
             f" Grey band: differences under {rows[0]['margin'] * 100:.3g} %, which the study calls too "
             f"small to matter.{cut_note(panels)}"
+            f"{' A ratio of 0 has no place on the axis.' * any(not row['ratio'].value for row in rows)}"
         ),
         panels,
         table,

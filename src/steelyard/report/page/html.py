@@ -74,7 +74,7 @@ def render(presented: Presented) -> str:
         options=_split(list(zip(presented.ranking, options.rows, strict=True))),
         over=presented.over(" and "),
         order=presented.order,
-        means=presented.means,
+        mean=presented.mean,
         legend=presented.legend,
         marks_mean=presented.marks_mean,
         blocks=_blocks(presented.blocks),

@@ -97,10 +97,10 @@ class Presented:
     def summary(self) -> str:
         """How the figures of options are summarised over runs, and whether with intervals."""
         intervals = "no interval" if self.blocks in ([], [1]) else "95 % intervals"
-        return f"{self.means}{self.over(' over ', ' at ')}, {intervals}"
+        return f"{self.mean}s{self.over(' over ', ' at ')}, {intervals}"
 
     @property
-    def means(self) -> str:
+    def mean(self) -> str:
         """Kind of mean of the options' figures."""
         work = self.headlines.work
         name = work.name if work else ""
@@ -108,7 +108,7 @@ class Presented:
         zeros = any(notice.code == "zeros" for c in compared for notice in c.notices)
         # of logarithms no end is 0 or negative
         plain = any(e.metric == name and e.low <= 0 < e.blocks - 1 for e in self.judgement.estimates)
-        return "means" if zeros or plain else "geometric means"
+        return "mean" if zeros or plain else "geometric mean"
 
     @property
     def legend(self) -> str:
