@@ -1,4 +1,4 @@
-"""Two passes over the tests: the second runs those that the first skipped, and a twentieth of the others."""
+"""Two passes over the tests: the second runs those that the first skipped, and a fortieth of the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--outcomes", metavar="FILE", help="write a line per test: outcome and name")
     parser.addoption("--skipped-in", metavar="FILE", help="run what a file of --outcomes calls skipped")
-    parser.addoption("--twentieth", metavar="SEED", help="and a twentieth of the others, drawn by this seed")
+    parser.addoption("--fortieth", metavar="SEED", help="and a fortieth of the others, drawn by this seed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     outcomes = dict(line.split(" ", 1)[::-1] for line in Path(earlier).read_text().splitlines())
     others = sorted(item.nodeid for item in items if outcomes.get(item.nodeid) == "passed")
-    again = set(random.Random(config.getoption("--twentieth")).sample(others, len(others) // 20))
+    again = set(random.Random(config.getoption("--fortieth")).sample(others, len(others) // 40))
     again |= {item.nodeid for item in items if outcomes.get(item.nodeid) != "passed"}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in again])
     items[:] = [item for item in items if item.nodeid in again]

@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from dialects import CONNECTOR_J, STUDY, runs_without_errors
 from java_engine import needs_java
 from laboratory import Lab, small_study
 
 from steelyard.bundle.reader import Bundle
 
-CONNECTOR_J = "org.mariadb.jdbc:mariadb-java-client:3.4.1"
-# the table takes the right values alone: a number from 1 to 10, and C:\\t'X
-STUDY = '''\
-name = "dialect"
-question = "?"
-subject = {{ kind = "mariadb", session = {{ sql_mode = "{mode}" }} }}
-plan = {{ clients = [1], warm_up_s = 0.1, measure_s = 0.3, cool_down_s = 0.1, blocks = 1 }}
-[workload]
-kind = "sql"
-text = "distinct"
-driver = "{driver}"
-schema_sql = """
-create table shelf (n int, p varchar(20) not null,
-    check (n between 1 and 10), check (hex(p) = '433A5C742758'))"""
-[workload.statements.put]
-sql = """
-insert into shelf (n, p) # it's of :n
-/* :p */ select :n, `x:n` from (select :p as `x:n`) of_{{tag}} -- :n
-"""
-parameters.n = {{ kind = "uniform", low = 1, high = 10 }}
-parameters.p = {{ kind = "choice", values = ["C:\\\\t'X"] }}
-[factors.handle]
-scope = "client"
-levels = {{ NAMED = "named", EACH = "per-use", TEXT = "none" }}
-'''
-
 
 @pytest.mark.needs("MariaDB")
-@pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
-@pytest.mark.parametrize("driver", ["", pytest.param(CONNECTOR_J, marks=needs_java)])
+@pytest.mark.parametrize(
+    ("mode", "driver"),
+    [("", ""), ("NO_BACKSLASH_ESCAPES", ""), pytest.param("", CONNECTOR_J, marks=needs_java)],
+)
 def test_comments_names_and_backslashes_are_those_of_mariadb(lab: Lab, mode: str, driver: str) -> None:
-    (lab.folder / "d.toml").write_text(STUDY.format(mode=mode, driver=driver))
-    ended = lab.run("run", "d.toml", "--bundle", "d.bundle")
-    assert ended.returncode == 0, ended.stderr
-    rows = Bundle(lab.folder / "d.bundle").columns("select transactions, errors from clients")
-    assert set(rows["errors"]) == {0} and min(rows["transactions"]) > 0
+    runs_without_errors(lab, mode, driver)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import measured
+from in_process import assert_done, measured
 from laboratory import Lab, made_lab, small_study
 from mariadb_server import Server, mariadb
 from needs import needs
@@ -37,7 +37,7 @@ def weighed() -> Iterator[Bundle]:
 
 
 def test_a_handle_reaches_the_server_and_a_session_setting_acts(weighed: Bundle) -> None:
-    assert set(weighed.columns("select status from runs")["status"]) == {"done"}
+    assert_done(weighed)
     executed = weighed.columns(
         "select o.option, max(s.value) - min(s.value) as executions from samples s join runs o using (run)"
         " where metric = 'executions_total' group by all order by o.option"

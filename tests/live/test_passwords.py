@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from in_process import assert_done
 from laboratory import Lab
 
 from steelyard.bundle.reader import Bundle
@@ -39,7 +40,7 @@ def test_a_program_gets_its_secret_from_the_environment_and_the_bundle_does_not(
     study.write_text(PROGRAM)
     done = lab.run("run", study, "--bundle", lab.bundle, LAB_WORD="opensesame")
     assert done.returncode == 0, done.stderr
-    assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+    assert_done(Bundle(lab.bundle))
     missing = lab.run("run", study, "--bundle", lab.folder / "other")
     assert missing.returncode == 2 and "LAB_WORD" in missing.stderr
 

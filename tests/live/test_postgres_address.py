@@ -9,6 +9,7 @@ import at_address
 import psycopg
 import pytest
 import servers
+from in_process import assert_done
 from laboratory import Lab, small_study
 
 from steelyard.bundle.reader import Bundle
@@ -137,7 +138,7 @@ def test_the_load_goes_the_way_that_the_address_says(
     done = lab.run("run", study, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
     bundle = Bundle(lab.bundle)
-    assert set(bundle.columns("select status from runs")["status"]) == {"done"}
+    assert_done(bundle)
     # its CPUs are not ours to see
     placement = bundle.environment["placement"]
     assert (placement["server_cpus"], placement["apart"]) == ([], False)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import servers
-from in_process import measured
+from in_process import assert_done, measured
 from laboratory import Lab, made_lab, small_study
 from needs import needs_root
 from postgres_studies import (
@@ -44,7 +44,7 @@ def weighed() -> Iterator[Bundle]:
 
 def test_settings_that_the_server_computes_and_spells_its_own_way_are_taken(weighed: Bundle) -> None:
     assert weighed.environment["server"]["settings"]["wal_buffers"] != "-1"
-    assert set(weighed.columns("select status from runs")["status"]) == {"done"}
+    assert_done(weighed)
 
 
 def test_statements_left_behind_are_seen_in_their_sessions(weighed: Bundle) -> None:
@@ -151,7 +151,7 @@ def test_a_server_at_an_address_is_weighed_as_it_is_and_its_password_stays_secre
             connection.execute("grant select on item to public")
         done = lab.run("run", study, "--bundle", lab.bundle, SECRET="opensesame")
         assert done.returncode == 0, done.stderr
-        assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+        assert_done(Bundle(lab.bundle))
         kept = b"".join(place.read_bytes() for place in lab.bundle.rglob("*") if place.is_file())
         assert b"opensesame" not in kept + done.stdout.encode() + done.stderr.encode()
         wrong = lab.run("run", study, "--bundle", lab.folder / "other", SECRET="letmein77")

@@ -10,6 +10,7 @@ import pytest
 import servers
 from at_address import LEVELS, direct, study
 from broken_studies import HANDLE, Broken
+from in_process import assert_done
 from java_engine import PGJDBC, needs_java
 from laboratory import Lab
 from rehearsed import is_refused, without_files
@@ -107,7 +108,7 @@ def test_as_many_clients_as_the_limit_of_open_files_admits_run(lab: Lab) -> None
     path = Broken("", text, "").written(lab.folder)
     done = without_files(lab, 128).run("run", path, "--bundle", lab.bundle)
     assert done.returncode == 0, done.stderr
-    assert set(Bundle(lab.bundle).columns("select status from runs")["status"]) == {"done"}
+    assert_done(Bundle(lab.bundle))
 
 
 def test_clients_of_all_options_count_against_the_connections_that_are_left(lab: Lab) -> None:

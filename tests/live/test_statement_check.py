@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import servers
-from in_process import measured
+from in_process import assert_done, measured
 from laboratory import Lab
 from mariadb_server import mariadb
 from tried_statements import FACTOR, LINE, own_study, refuses_the_statement
@@ -77,7 +77,7 @@ begin = true"""
     factor = 'scope = "client"\nsetting = "handle"\nlevels = { S = "none", U = "unnamed" }'
     study = own_study(lab.folder, "postgres", made, factor)
     bundle = measured(study.read_text(), str(study), lab.folder)
-    assert set(bundle.columns("select status from runs")["status"]) == {"done"}
+    assert_done(bundle)
 
 
 def test_what_a_transaction_block_refuses_or_the_data_refuse_is_left_to_the_runs(lab: Lab) -> None:

@@ -392,6 +392,14 @@ def test_a_finding_holds_on_platforms_or_does_not() -> None:
     assert "unknown" in refused and "server version" in refused and not no_platforms(platforms(1.3, 1.5), [])
 
 
+def test_a_ratio_of_0_on_a_platform_has_no_mean_over_them() -> None:
+    ratios = platforms(1.2, 1.3, 1.4, 1.5)
+    (none,) = platforms(1.6).values()
+    none = replace(none, comparisons=tuple(replace(c, ratio=0.0) for c in none.comparisons))
+    (first, *_) = holds({**ratios, "m9": none})
+    assert "higher on 4 of 5 platforms" in first and "over platforms" not in first
+
+
 def test_from_five_platforms_on_the_effect_has_an_interval_over_them() -> None:
     (first, *_) = holds(platforms(1.2, 1.3, 1.4, 1.5, 1.6))
     found = re.search(r"over platforms ([\d.]+) \[([\d.]+) to ([\d.]+)\], .* differ by ([\d.]+) times", first)

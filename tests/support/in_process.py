@@ -29,3 +29,10 @@ def measured(text: str, name: str, folder: Path) -> Bundle:
     """The bundle of the study in a text, in this folder."""
     start(PreparedStudy.of(text, name), folder / "b", Quiet(), Interrupts())
     return Bundle(folder / "b")
+
+
+def assert_done(bundle: Bundle) -> None:
+    """Every option has a run that is done; the study may have repeated one that the machine cut off."""
+    rows = bundle.columns("select option, status, cause from runs")
+    done = {option for option, status in zip(rows["option"], rows["status"], strict=True) if status == "done"}
+    assert done == {option["label"] for option in bundle.head["options"]}, set(rows["cause"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from in_process import measured
+from in_process import assert_done, measured
 from laboratory import Lab
 
 from steelyard.bundle.reader import Bundle
@@ -57,7 +57,7 @@ def own_study(folder: Path, subject: str, data: str, lines: str = "", one: str =
 def runs(lab: Lab, study: Path) -> Bundle:
     """Runs it: every execution of its statement finds its row."""
     bundle = measured(study.read_text(), str(study), lab.folder)
-    assert list(bundle.columns("select status from runs")["status"]) == ["done", "done"]
+    assert_done(bundle)
     return bundle
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_process import measured
+from in_process import assert_done, measured
 from laboratory import Lab
 
 from steelyard.bundle.reader import Bundle
@@ -87,7 +87,7 @@ def is_refused(lab: Lab, study: Path, *words: str, line: int = LINE) -> None:
 def ran(lab: Lab, study: Path) -> Bundle:
     """The bundle of a study whose runs are all done."""
     bundle = measured(study.read_text(), str(study), lab.folder)
-    assert set(bundle.columns("select status from runs")["status"]) == {"done"}
+    assert_done(bundle)
     return bundle
 
 

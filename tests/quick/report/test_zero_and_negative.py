@@ -105,6 +105,18 @@ def test_means_of_load_points_are_those_of_the_ratio(tmp_path: Path) -> None:
     )
     assert levels == pytest.approx({"A": (500 + 45) / 2, "B": 1000})
     assert ratio == pytest.approx(levels["B"] / levels["A"])
+    assert {c["mean"] for c in found["comparisons"] if c["clients"] is None} == {"mean"}
+    said = " ".join(
+        [found["verdict"]["headline"], found["verdict"]["interval"], *found["verdict"]["reasons"]]
+    )
+    assert "mean over" in said and "geometric" not in said
+
+
+def test_a_recording_has_no_planned_seconds(tmp_path: Path) -> None:
+    place = recorded(tmp_path, {"A": around(100), "B": around(120)}, RATE)
+    done = CliRunner().invoke(cli, ["report", str(place), "--json"])
+    phases = json.loads(done.stdout)["about"]["phases"]
+    assert phases["measure_s"] is phases["warm_up_s"] is phases["cool_down_s"] is None
 
 
 def test_a_negative_option_leaves_the_others_their_ratio(tmp_path: Path) -> None:

@@ -122,7 +122,6 @@ def holds(judged: Mapping[str, Judgement]) -> Iterator[str]:
     others = [option for option in first.options if option != first.baseline]
     roles = first.headlines
     points = {c.clients for c in first.comparisons} - {None}
-    over = " (geometric mean of all load points)" if points else ""
     for metric in dict.fromkeys(filter(None, (roles.foremost, roles.cpu))):
         for option in others:
             found = [
@@ -132,6 +131,7 @@ def holds(judged: Mapping[str, Judgement]) -> Iterator[str]:
                 if c.metric == metric.name and c.option == option and c.clients is None
             ]
             if len(found) == len(judged) and metric.better != "neither":
+                over = f" ({found[0].mean} of all load points)" if points else ""
                 yield _holds(metric, option, first.baseline, found, over)
 
 
@@ -147,7 +147,7 @@ def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Compariso
     more = "higher" if upward else "lower"
     shown = "one run each" if all(c.blocks == 1 for c in found) else f"proven on {len(proven)}"
     told = f"{more} on {same} of {of} platforms, {shown}"
-    if of >= FEWEST_PLATFORMS:
+    if of >= FEWEST_PLATFORMS and 0 < min(ratios) <= max(ratios) < math.inf:
         mean, low, high, factor = _over_platforms(ratios)
         told += f"; over platforms {fmt.ratio(mean, low, high)}, which differ by {factor:.2f} times (SD)"
     return f"{text}: {told}."

@@ -210,6 +210,7 @@ class PairTests(Fit):
             outcome=outcome,
             settled_at=_settled_at(blocks, narrow, reach) if outcome == "inconclusive" else None,
             notices=notices,
+            mean="geometric mean" if self.logs else "mean",
         )
 
 

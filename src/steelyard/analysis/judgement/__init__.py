@@ -114,8 +114,7 @@ class Notice:
 class Estimate:
     """The level of one option by one metric: geometric mean over blocks (mean where zeros occur).
 
-    Of a metric whose summary is `maximum` the highest of all runs, which has no interval.
-    clients: the point; None: all points together (geometric mean over points, then over blocks).
+    Of a `maximum` the highest of all runs, without an interval. clients: the point; None: all points.
     """
 
     metric: str
@@ -136,7 +135,7 @@ class Comparison:
     At one of several load points, interval and p-value allow for the number of load points (Bonferroni).
     p_value: adjusted for the number of options compared; NaN of one block. outcome is in the user's terms:
     `better` for a lower latency or CPU cost. margin: the smallest ratio that matters, as a fraction (0.03).
-    settled_at: blocks that would settle an inconclusive one at the scatter seen; None where unknown.
+    settled_at: blocks that would settle an inconclusive one; None: unknown. mean: over points and blocks.
     """
 
     metric: str
@@ -152,6 +151,7 @@ class Comparison:
     outcome: Outcome
     notices: tuple[Notice, ...] = ()
     settled_at: int | None = None
+    mean: str = "geometric mean"
 
     @property
     def standing(self) -> Standing:

@@ -72,11 +72,7 @@ class PairSentences:
         intervals = f"95 % interval{'s' * (len(parts) > 1)}, "
         if all(_untold(self.findings, metric, c) for metric, c in self.pair.by_metric):
             intervals = ""
-        return f"{said} ({'' if self._blocks_of == 1 else intervals}{self._blocks()})."
-
-    @property
-    def _blocks_of(self) -> int:
-        return self.pair.by_metric[0][1].blocks
+        return f"{said} ({'' if self.pair.by_metric[0][1].blocks == 1 else intervals}{self._blocks()})."
 
     def _difference(self, metric: Metric, c: Comparison, known: bool = False) -> str:
         if c.outcome in ("better", "worse"):
@@ -85,10 +81,10 @@ class PairSentences:
         return _untold(self.findings, metric, c) or _no_difference(metric, c, margin, known)
 
     def _blocks(self) -> str:
-        over = f"geometric mean over {self.findings.over}, " if self.findings.over else ""
-        n = self._blocks_of
+        c = self.pair.by_metric[0][1]
+        over = f"{c.mean} over {self.findings.over}, " if self.findings.over else ""
         needed = "" if self.findings.enough else f"; a verdict needs {FEWEST_BLOCKS}"
-        return f"{over}{'one block: no interval' if n == 1 else count(n, 'block')}{needed}"
+        return f"{over}{'one block: no interval' if c.blocks == 1 else count(c.blocks, 'block')}{needed}"
 
 
 def _size(metric: Metric, c: Comparison) -> str:

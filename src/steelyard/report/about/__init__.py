@@ -25,7 +25,7 @@ class FactorFacts:
 class Phases:
     """The plan in numbers. transactions: that end the measure phase; None: measure_s does.
 
-    own_end: a program runs to its own end, whatever measure_s.
+    own_end: a program runs to its own end, whatever measure_s. NaN: somebody else planned it.
     """
 
     clients: tuple[int, ...]

@@ -1,5 +1,6 @@
 """How a bundle was measured, as text by name: plan, machine, kernels, server, engine, monitors."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -85,6 +86,8 @@ _NOT_OF_THE_MACHINE = {"server", "servers", "placement", "study"}
 def about_bundle(bundle: Bundle, report: str = "") -> About:
     """How it was measured. report: where the page is."""
     study, plan = bundle.study, bundle.study.plan
+    # files recorded elsewhere ran for as long as somebody else planned
+    planned = math.nan if study.subject.kind == "recording" else 1.0
     servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
     in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
@@ -94,11 +97,11 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
         steelyard_version=str(bundle.head["steelyard"]),
         phases=Phases(
             clients=tuple(plan.clients),
-            warm_up_s=plan.warm_up_s,
-            measure_s=plan.measure_s,
+            warm_up_s=plan.warm_up_s * planned,
+            measure_s=plan.measure_s * planned,
             transactions=plan.transactions,
             own_end=isinstance(study.workload, ProgramWorkload) and not study.workload.takes_seconds,
-            cool_down_s=plan.cool_down_s,
+            cool_down_s=plan.cool_down_s * planned,
             blocks=plan.blocks,
             seed=plan.seed,
         ),

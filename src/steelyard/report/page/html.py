@@ -204,7 +204,7 @@ def tiles(presented: Presented) -> list[dict[str, str]]:
             "option": item.option,
             "value": fmt.change(item.ratio),
             "detail": f"ratio to {item.baseline}: {fmt.ratio(item.ratio, item.low, item.high)}"
-            + presented.over(", geometric mean over ", ", at "),
+            + presented.over(f", {item.mean} over ", ", at "),
             "outcome": item.outcome,
         }
         for metric in presented.judged

@@ -104,8 +104,7 @@ class Presented:
         """Kind of mean of the options' figures."""
         work = self.headlines.work
         name = work.name if work else ""
-        compared = (c for c in self.judgement.comparisons if c.metric == name)
-        zeros = any(notice.code == "zeros" for c in compared for notice in c.notices)
+        zeros = any(c.metric == name and c.mean == "mean" for c in self.judgement.comparisons)
         # of logarithms no end is 0 or negative
         plain = any(e.metric == name and e.low <= 0 < e.blocks - 1 for e in self.judgement.estimates)
         return "mean" if zeros or plain else "geometric mean"

@@ -54,7 +54,7 @@ def _work_over_points(presented: Presented, short: bool = False) -> str:
     if not (over := presented.over()):
         return work + presented.over(at=" at ")
     if not short:
-        return f"geometric mean over {over}"
+        return f"{presented.mean} over {over}"
     unit = {"TPS": "/s", "geomean": ""}.get(work, f" {work}")
     return f"mean{unit}, {over.replace(' to ', '–', 1)}"
 
