@@ -123,7 +123,7 @@ def _study(runs: Sequence[PlacedRun], schedule: Schedule, clients: Sequence[int]
     """Keys of a study file of kind `recording`. Raises InputError for a figure in two units."""
     labels = list(dict.fromkeys(run.option for run in runs))
     figures = list(_common_figures(runs).values())[:_FIGURES_MAX]
-    known = any(point[0].clients for run in runs for point in run.points)
+    known = any(report.clients for run in runs for report in run.reports)
     words = schedule.workload.model_dump(exclude_none=True)
     workload: Toml = {"kind": "published", **(words if known else {**_NO_CLIENTS, **words})}
     workload["figures"] = {f.name: {"unit": f.unit or "1", "better": f.better} for f in figures}

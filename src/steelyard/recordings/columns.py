@@ -14,7 +14,6 @@ from steelyard.errors import InputError
 from steelyard.recordings.cells import DAY_S, day_of, has_decimal_commas, length_s, next_s, time_of
 from steelyard.recordings.headings import Heading, names_in, row_of
 from steelyard.recordings.report import Report
-from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import BANNER, Source
 
 # an average, in any language, ends at its colon
@@ -78,7 +77,6 @@ class Columns:
         )
         rows = self._rows(source, report, since_boot)
         origin_s, origin, last_s, unequal = None, 0, 0.0, 0
-        busy = Samples()
         # by heading: the seconds of each reading; by heading and thing: those in which it was listed
         readings: dict[Heading | None, dict[int, float]] = {}
         listed: dict[tuple[Heading | None, str], float] = {}
@@ -106,7 +104,7 @@ class Columns:
                 idle = [values[name] for name in _IDLE if name in values]
                 for figure, things in self.busy.items():
                     if idle and row.foots and any(values.values()) and re.fullmatch(things, thing):
-                        busy.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
+                        report.shares.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
         for (heading, thing), listed_s in listed.items():
             if not re.fullmatch(self.idle, thing):
                 continue
@@ -118,8 +116,7 @@ class Columns:
             text = f"figures disagree: shares of {unequal:,} rows of {self.tool} do not add up to 100 %"
             report.notice("does-not-foot", text)
         report.seconds = last_s or None
-        for (figure, unit), mean in busy.means().items():
-            report.figure(figure, mean, unit)
+        report.mean_shares()
         return [report]
 
     def _after_boot(self, rows: Iterator[_Row], report: Report) -> Iterator[_Row]:

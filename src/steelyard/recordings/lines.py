@@ -142,11 +142,9 @@ def reading(pattern: str, entity: str, once: str = "") -> Rule:
     return rule(pattern, act, once)
 
 
-def figure(
-    pattern: str, name: str, unit: str, better: Better = "lower", pools: Pools = "work", once: str = ""
-) -> Rule:
-    """A figure of the run: the first group."""
-    return rule(pattern, lambda now, m: now.report.figure(name, exact(m[1]), unit, better, pools), once)
+def figure(pattern: str, name: str, unit: str, better: Better = "lower", pools: Pools = "work") -> Rule:
+    """A figure of the run, which it has once: the first group."""
+    return rule(pattern, lambda now, m: now.report.figure(name, exact(m[1]), unit, better, pools), name)
 
 
 def numbers(pattern: str, once: str = "") -> Rule:
@@ -176,7 +174,7 @@ def by_second(now: Now, start: int = 0) -> tuple[tuple[int, int, int], ...]:
 
 
 def worked(now: Now) -> None:
-    """Work from `done`, `failed` and `seconds`; without a count the mean of the rates of progress."""
+    """Work from `done`, `failed` and `seconds`; else from `tps`, else the mean rate of progress."""
     report, numbers = now.report, now.numbers
     report.clients = int(numbers["clients"]) or report.clients
     report.seconds = numbers["seconds"] or report.seconds
@@ -187,6 +185,8 @@ def worked(now: Now) -> None:
         # latencies of a rate count from the planned start
         if "rate" not in now.words:
             report.foot_clients()
+    elif numbers["tps"]:
+        report.rate(numbers["tps"])
     elif rates := report.samples.values_of("tps"):
         text = "intermediate results without a summary: no count"
         report.notice("summary-missing", text)

@@ -1,5 +1,6 @@
 """Several reports as one: intervals one after another, or parts of one interval side by side."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,8 +8,11 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from steelyard.bundle.evidence import grouped
 from steelyard.bundle.evidence.histograms import merged as merged_histograms
+from steelyard.errors import InputError
 from steelyard.recordings.report import (
     COUNTERS,
     KEYS,
@@ -34,6 +38,23 @@ def pooled_run(run: PlacedRun) -> PlacedRun:
 
 
 def _by_format(reports: Sequence[Report]) -> list[Report]:
+    """Raises InputError for two files on the same things whose times do not differ: of two hosts, or captures
+    of a counter.
+    """
+    seen: dict[object, tuple[Report, float, float]] = {}
+    for report in reports:
+        began_s = report.began.timestamp() if report.began else math.nan
+        captured = report.rows if "counted-since-start" in dict(report.notices) else ()
+        things = {series: began_s + table[:, 0] for series, table in report.samples.tables.items()}
+        for thing, at_s in {**things, **dict.fromkeys(captured, np.array([math.nan]))}.items():
+            first_s, last_s = float(at_s.min()), float(at_s.max())
+            before, *span = seen.get(key := (report.format, thing), (report, 0.0, 0.0))
+            if before.file != report.file and not (span[1] <= first_s or last_s <= span[0]):
+                raise InputError(
+                    f"{report.place}: the same things as in {before.place}, at no other times",
+                    "join captures of one host in one file, in their order; leave another host's out",
+                )
+            seen[key] = report, first_s, last_s
     return [merged(several) for several in grouped((r.format, r) for r in reports).values()]
 
 
@@ -48,7 +69,10 @@ def _best(point: Sequence[Report]) -> Report:
         if best.work and other.work:
             counts = best.work.tried, other.work.tried
             said = f"{counts[1]:,} done or failed in {other.format}, and {counts[0]:,} in {first.format}"
-            best.foot(said, *counts, _SLACK)
+            # a log may lack its first and last interval
+            lengths = [r.seconds or 1.0 for r in (best, other)]
+            if not math.isclose(counts[0] * lengths[1], counts[1] * lengths[0], rel_tol=_SLACK):
+                best.foot(said, *counts, _SLACK)
         known = {figure.name for figure in best.figures}
         best.figures = [*best.figures, *(f for f in other.figures if f.name not in known)]
         best.rows = {**other.rows, **best.rows}

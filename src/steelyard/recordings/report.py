@@ -74,6 +74,7 @@ class Report:
 
     server: its name, '' where it gives none. began: by the clock of its machine, with a zone where it tells
     one. seconds: length of the interval.
+    shares: readings by figure and unit, of which figures are means.
     rows: values of rows by table of the bundle, without `point`. facts: name and value, for the report.
     notices: code and text.
     """
@@ -87,6 +88,7 @@ class Report:
     work: Work | None = None
     figures: list[Figure] = field(default_factory=list[Figure])
     samples: Samples = field(default_factory=Samples)
+    shares: Samples = field(default_factory=Samples)
     rows: Tables = field(default_factory=Tables)
     facts: Facts = field(default_factory=Facts)
     notices: Notices = field(default_factory=Notices)
@@ -121,8 +123,8 @@ class Report:
         return at_s
 
     def rate(self, per_s: float) -> None:
-        """Adds work of which a rate alone is known: of 100 s, or of as long as its digits take."""
-        self.seconds = _RATE_S
+        """Adds work of which a rate alone is known: of its length, 100 s, or as long as its digits take."""
+        self.seconds = self.seconds or _RATE_S
         while per_s * self.seconds % 1 and per_s * self.seconds < _RATE_COUNT and self.seconds < _RATE_S_MAX:
             self.seconds *= 10
         self.work = Work(round(per_s * self.seconds))
@@ -140,6 +142,11 @@ class Report:
     def value(self, name: str) -> float | None:
         """The value of a figure."""
         return next((figure.value for figure in self.figures if figure.name == name), None)
+
+    def mean_shares(self) -> None:
+        """Adds the means of its shares as figures."""
+        for (name, unit), mean in self.shares.means().items():
+            self.figure(name, mean, unit)
 
     def foot(self, said: str, stated: float, formed: float, slack: float) -> None:
         """Says that figures of a file disagree. slack: the largest difference, as a share, that is none."""

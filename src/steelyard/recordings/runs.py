@@ -22,7 +22,7 @@ from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import PlacedRun, Report, one_clock, seconds_between
+from steelyard.recordings.report import PlacedRun, Report, earliest, one_clock, seconds_between
 from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Skipped, Source
 
@@ -128,6 +128,8 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
         text = f"{' and '.join(tools)} both drove load: which of it is the run's is not clear"
         raise InputError(f"{folder}: {text}", _SAY)
     runs = [_run(first.option, of) for of in zip(*(one.values() for one in split.values()), strict=True)]
+    if first.block and len(runs) > 1:
+        raise InputError(f"{folder}: {len(runs)} runs of block {first.block}", _SAY)
     runs[0].block = first.block or 0
     for report in others:
         if report.format not in split:
@@ -228,7 +230,12 @@ def _check_servers(reports: Sequence[Report]) -> None:
 
 def _attach(runs: Sequence[PlacedRun], report: Report) -> None:
     """A monitor to its runs. Raises InputError where no times tell."""
-    parts = [_during(report, run) for run in runs] if len(runs) > 1 else [report]
+    began = earliest(of.began for point in runs[0].points for of in point)
+    timed = seconds_between(began, report.began) is not None
+    parts = [_during(report, run) for run in runs] if timed or len(runs) > 1 else [report]
+    if len(runs) == 1 and parts[0]:
+        # what it read before and after is kept: figures alone are of the run
+        report.figures, parts = parts[0].figures, [report]
     if not any(parts):
         raise InputError(f"{report.place}: its times are those of none of the {len(runs)} runs", _SAY)
     for run, part in zip(runs, parts, strict=True):
@@ -255,13 +262,15 @@ def _during(report: Report, run: PlacedRun) -> Report | None:
     shift = seconds_between(run.began, report.began)
     if shift is None or run.seconds is None:
         raise InputError(f"{report.place}: tells no times, and there are several runs", _SAY)
-    inside = report.samples.within(-_SLACK_S - shift, run.seconds + _SLACK_S - shift)
+    span = -_SLACK_S - shift, run.seconds + _SLACK_S - shift
+    inside = report.samples.within(*span, middles=True)
     if not inside:
         return None
     inside.later(shift)
     part = replace(report, began=run.began, seconds=run.seconds, samples=inside, notices=[*report.notices])
     if len(inside) < len(report.samples):
-        part.figures, part.rows = [], {}
+        part.figures, part.rows, part.shares = [], {}, report.shares.within(*span, middles=True)
+        part.mean_shares()
     return part
 
 

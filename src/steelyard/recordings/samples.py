@@ -10,19 +10,31 @@ import re
 from array import array
 from collections.abc import Mapping
 from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 READINGS_MAX = 1_500_000
 # a mean per request is not defined without requests, but tools print 0 for it
-_MEANS_PER_REQUEST = re.compile(r"([rwdf])_await|(?:.*_)?(?:await|svctm|[rwd]?areq_sz|avgrq_sz)")
+_MEANS_PER_REQUEST = re.compile(
+    r"(.*_)??(?:([rwdf])(?:_await|areq_sz)|await|svctm|areq_sz|avgrq_sz|latency_mean_ms)"
+)
 # a series is an entity with a metric; each has at least one reading
 _SERIES_MAX = 200_000
 _AT, _VALUE, _NUMBER = range(3)
 
 Series = tuple[str, str]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@cache
+def _rates(metric: str) -> tuple[str, ...]:
+    """The rates of the requests of which a metric is a mean; of others none."""
+    if (found := _MEANS_PER_REQUEST.fullmatch(metric)) is None:
+        return ()
+    rates = [f"{found[2]}_per_s"] if found[2] else ["tps", "r_per_s", "w_per_s"]
+    return tuple((found[1] or "") + rate for rate in rates)
 
 
 class Samples:
@@ -43,12 +55,12 @@ class Samples:
     def add_row(self, at_s: float, entity: str, values: Mapping[str, float], weight: float = 1.0) -> None:
         """Adds readings of one entity at one time: a value for each metric. weight: in a mean."""
         for metric, value in values.items():
-            if not value and (found := _MEANS_PER_REQUEST.fullmatch(metric)):
-                # their rate or size tells whether there were any
-                requests = values.get(f"{found[1]}_per_s") or values.get("areq_sz") or values.get("avgrq_sz")
-                if not requests:
-                    continue
-            self._add((entity, metric), array("d", (at_s, value, weight)))
+            requests = 1.0
+            if rates := _rates(metric):
+                known = [values[rate] for rate in rates if rate in values]
+                requests = sum(known) if known else float(value > 0)
+            if requests:
+                self._add((entity, metric), array("d", (at_s, value, weight * requests)))
         self._limit()
 
     def extend(self, others: Samples, shift_s: float = 0.0) -> None:
@@ -63,15 +75,16 @@ class Samples:
         """Moves all readings by so many seconds."""
         self._set({series: table + np.array([shift_s, 0, 0]) for series, table in self.tables.items()})
 
-    def within(self, first_s: float, last_s: float) -> Samples:
-        """The readings of a span of time."""
-        found = copy(self)
-        found._set(
-            {
-                series: table[(first_s <= table[:, _AT]) & (table[:, _AT] <= last_s)]
-                for series, table in self.tables.items()
-            }
-        )
+    def within(self, first_s: float, last_s: float, middles: bool = False) -> Samples:
+        """The readings of a span of time. middles: of means those whose interval has its middle there."""
+        found, kept = copy(self), dict[Series, Floats]()
+        for series, table in self.tables.items():
+            at_s = table[:, _AT]
+            if middles and len(at_s) > 1 and not series[1].endswith("_total"):
+                # the first interval is as long as the second
+                at_s = at_s - np.diff(at_s, prepend=2 * at_s[0] - at_s[1]) / 2
+            kept[series] = table[(first_s <= at_s) & (at_s <= last_s)]
+        found._set(kept)
         return found
 
     @property

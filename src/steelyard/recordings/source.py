@@ -39,7 +39,7 @@ _LONGEST_LINE = 1 << 16
 # lines between two looks at the clock
 _CHECKED = 1000
 _LINES_MAX = 100_000
-_SECTION = re.compile(r"### (\S.*?) ###(.*)|--- (\S.*?) ---(.*)")
+_SECTION = re.compile(r"### (\S.*?) ###(.*)|--- ([^\s-].*?) ---(.*)")
 # of sysstat, at the beginning of each of its outputs
 BANNER = re.compile(r"(?:Linux|SunOS) \S+ \((\S+)\)\s+(\d\S*)(?:\s+_\S+_\s+\((\d+) CPU\))?")
 # a number that was too wide for its column

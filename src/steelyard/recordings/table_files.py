@@ -61,11 +61,13 @@ def _add(
 ) -> None:
     skipped, names = Skipped(), dict[str, str]()
     counted: Counter[tuple[str, int | None]] = Counter()
-    for line, row in enumerate(_rows(table, place, deadline), start=1):
+    rows = _rows(table, place, deadline)
+    for line, row in enumerate(rows, start=1):
         try:
             option = _option(row[table.option], names)
             clients = _whole(row[table.clients], "number of clients", 10_000) if table.clients else None
-            block = 1 if table.into else counted[option, clients] + 1
+            counted[option, clients] += 1
+            block = 1 if table.into else counted[option, clients]
             block = _whole(row[table.block], "block") if table.block else block
             if not table.into:
                 report = Report(f"{place}: row {line}", "tables/results", clients=clients)
@@ -78,12 +80,11 @@ def _add(
         except ValueError as error:
             skipped.add(line, f"row {line}: {error}")
             continue
-        counted[option, clients] += 1
         if points.setdefault((option, block, clients), report) is not report:
             raise InputError(f"{place}: a second row of {option}, block {block}, clients {clients}")
     if skipped.count:
         unread[str(place)] = skipped
-    if not counted:
+    if skipped.count == len(rows):
         first = f": the first is {skipped.lines[0][1]}" if skipped.count else ""
         raise InputError(f"{place}: no row was understood{first}")
 

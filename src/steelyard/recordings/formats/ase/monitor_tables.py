@@ -119,8 +119,9 @@ def add_spinlock(now: Now, capture: int, cells: Cells) -> str:
     if not isinstance(cell(name), str) or min(counts.values()) < 0:
         raise ValueError(name)
     # a slot that comes again is of the next capture, as of a table that collects them
-    slot = f"slot {capture} {name} {cells.get('spinlockslotid', '')}"
-    now.numbers[slot] += "spinlockslotid" in cells
+    slot_id = cells.get("spinlockslotid", cells.get("spinlockid"))
+    slot = f"slot {capture} {name} {slot_id}"
+    now.numbers[slot] += slot_id is not None
     row = now.latch(name, capture + _CAPTURES_MAX * int(now.numbers[slot]))
     for column, count in counts.items():
         row[column] = row.get(column, 0) + count

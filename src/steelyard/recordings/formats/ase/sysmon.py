@@ -6,6 +6,7 @@ have different names, so that they are never compared.
 """
 
 import re
+from datetime import timedelta
 from statistics import fmean
 
 from steelyard.recordings.cells import moment_in, number, slug
@@ -61,6 +62,10 @@ def _header(now: Now, found: Found) -> None:
         # 12.5 gives the day by itself
         day = report.facts.get("Run Date", "") if name.startswith("Stat") else ""
         report.began = moment_in(f"{day} {value}", *_TIMES)
+    elif name == "Statistics Sampled at" and report.began:
+        # the day is that of the end
+        ended = moment_in(f"{report.facts.get('Run Date', '')} {value}", *_TIMES)
+        report.began -= timedelta(days=report.began > ended)
     report.facts[name] = value
 
 
@@ -122,10 +127,14 @@ def _row(now: Now, found: Found) -> None:
         raise ValueError
     now.seen.add(entity)
     if prefix:
-        for column, value in values.items():
+        # an engine without a tick in the interval has no shares
+        for column, value in values.items() if any(values.values()) else ():
             metric = slug(f"{prefix} {column.replace('i_o', 'io').removesuffix('_busy')} percent")
             report.sample(0, f"{words['pool'] or 'server'} {label or 'Average'}", metric, value)
         return
+    if (count := values.get("count")) and count < 0:
+        # a counter that overflowed
+        raise ValueError
     # deeper rows are parts of this one
     now.path[len(found[1])] = label
     # a count with decimals is an average
@@ -133,7 +142,6 @@ def _row(now: Now, found: Found) -> None:
     for column, value in values.items():
         if column not in ("per_sec", "per_xact"):
             report.sample(0, entity, metrics.get(column, column), value)
-    count = values.get("count")
     # of what is 'n/a' per second the count is a state or a maximum, not a number of events
     if count is None or metrics["count"] != "count" or values.get("per_sec") is None or not report.seconds:
         return

@@ -73,14 +73,14 @@ def _statement(now: Now, found: Found) -> None:
 def _close(now: Now) -> None:
     report, n = now.report, now.numbers
     done, tps, planned = n["done"], n["tps"], n["planned"]
-    n["seconds"] = done / tps if tps else planned
+    n["seconds"] = done / tps if done and tps else planned
     worked(now)
     skipped = report.samples.means().get((_TOTALS, "skipped"), 0)
     if (lost := n["all"] - done - n["failed"] - skipped) > 0:
         report.notice("source-warns", f"pgbench: {lost:,.0f} of {n['all']:,.0f} transactions were not tried")
     # the planned time begins with connecting
     planned -= (report.value("initial_connection_time") or 0) / 1e3
-    if tps and planned > 0:
+    if "done" in n and tps and planned > 0:
         slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
         said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
         report.foot(said, done / tps, planned, slack)
@@ -94,12 +94,15 @@ read = Lines(
         reading(_PROGRESS, "pgbench"),
         fact(r"(pgbench \(.*)", "driver", once="version"),
         fact(r"(transaction type): (\S.*)", once="type"),
-        fact(r"(scaling factor|query mode|number of threads|maximum number of tries): (\S.*)"),
-        numbers(r"number of clients: (?P<clients>\d+)"),
-        numbers(r"duration: (?P<planned>\d+) s"),
+        fact(
+            r"(?P<fact>scaling factor|query mode|number of threads|maximum number of tries): (\S.*)",
+            once="{fact}",
+        ),
+        numbers(r"number of clients: (?P<clients>\d+)", once="clients"),
+        numbers(r"duration: (?P<planned>\d+) s", once="planned"),
         numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/(?P<all>\d+))?", once="done"),
         numbers(r"number of failed transactions: (?P<failed>\d+) \(.*"),
-        numbers(r"tps = (?P<tps>N) \((?:without initial|including).*"),
+        numbers(r"tps = (?P<tps>N) \((?:without initial|including).*", once="tps"),
         figure(r"latency average[ =:]+(?!0\.000 )(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),

@@ -97,6 +97,8 @@ def _interval(now: Now, found: Found) -> None:
     # logs of several threads follow one another, and begin at times of their own
     if (distance := second - n.get("before", second)) > 0:
         n["step"] = min(n["step"] or distance, distance)
+    else:
+        n["threads"] += 1
     n["before"], n["last"] = second, max(second, n["last"])
     at_s = second - n.setdefault("start", second)
     now.counts["done", at_s] += int(done)
@@ -117,10 +119,14 @@ def _close(now: Now) -> None:
     report, n = now.report, now.numbers
     if "start" not in n:
         return
-    report.began = datetime.fromtimestamp(n["start"], UTC)
     each = by_second(now)
     done = sum(count for _, count, _ in each)
     if step := n["step"]:
+        if len(each) > 2 and n["threads"] == 1:
+            # the first of a thread begins with the load, at a time that it does not tell
+            each = by_second(now, int(step))[1:]
+            n["start"] += step
+            report.samples.later(-step)
         span_s = n["last"] + step - n["start"]
         # pgbench writes a line for each interval, also for one without a transaction
         report.seconds = step * len({(second - n["start"]) // step for second, *_ in each})
@@ -130,9 +136,10 @@ def _close(now: Now) -> None:
             text = f"intervals are missing: the file has {report.seconds:g} of {span_s:g} s"
             report.notice("intervals-missing", text)
         failed = sum(count for *_, count in each)
-        report.work = Work(done, failed, each if step == 1 else (), detail=2)
+        report.work = Work(sum(count for _, count, _ in each), failed, each if step == 1 else (), detail=2)
     else:
         report.notice("interval-unknown", "one interval alone: its length is not in the file")
+    report.began = datetime.fromtimestamp(n["start"], UTC)
     if done:
         report.figure("latency_mean", n["us"] / done / 1e3, "ms", "lower", "work")
     if n["skipped"]:

@@ -85,6 +85,8 @@ def _close(now: Now) -> None:
         worked(now)
         return
     several = total_ms and n["checkpoints"]
+    if n["per_s"]:
+        n.setdefault("seconds", done / n["per_s"])
     report.figure("latency_min", n.get("min"), "ms", "neither", "min")
     report.figure("latency_mean", total_ms / done if several else n.get("avg"), "ms", "lower", "work")
     report.figure("latency_max", n.get("max"), "ms", "lower", "max")
@@ -120,7 +122,7 @@ read = Lines(
         rule(_OLD, _progress),
         fact(r"(sysbench .*)", "driver", once="version"),
         rule(r"\[ \d+s \] Checkpoint report:", lambda now, _: now.numbers.update(checkpoints=1)),
-        numbers(r"Number of threads: (?P<clients>\d+)"),
+        numbers(r"Number of threads: (?P<clients>\d+)", once="clients"),
         rule(_COUNTED, _count),
         numbers(_AT_START),
         rule(r"\s+(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +(N)(?:ms)?", _latency),

@@ -68,7 +68,10 @@ def _snap(now: Now, found: Found) -> None:
 
 
 def _elapsed(now: Now, found: Found) -> None:
-    now.report.seconds = now.report.seconds or 60 * exact(found[1], decimal_comma=True) or None
+    # the clock may change between the snapshots
+    stated_s, seconds = 60 * exact(found[1], decimal_comma=True), now.report.seconds
+    if seconds is None or abs(stated_s - seconds) > 60:
+        now.report.seconds = stated_s or None
 
 
 def _row(now: Now, cells: Cells) -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from math import nan
+from math import isfinite, nan
 from typing import Any, cast
 
 from steelyard.errors import InputError
@@ -90,22 +90,26 @@ def _add(source: Source, report: Report, one: dict[str, Any]) -> None:
     _numbers(report, (report.at(at), interval_s), one, "host", "")
 
 
-def _numbers(report: Report, at: tuple[float, float], value: Any, entity: str, name: str) -> None:
+def _numbers(report: Report, at: tuple[float, float], of: dict[str, Any], entity: str, name: str) -> None:
     """Adds every number, with its path. at: time, and the seconds for which it stands."""
-    if isinstance(value, dict):
-        for inner, part in cast("dict[str, Any]", value).items():
-            path = f"{name}_{inner.strip('%')}{'_percent' * inner.startswith('%')}"
-            _numbers(report, at, part, entity, path.strip("_").replace("-", "_"))
-    elif isinstance(value, list):
-        for part in cast("list[dict[str, Any]]", value):
-            # a thing among others has its name first; devices of one bus have texts besides
-            (first, of), *others = part.items()
-            texts = [f" {key} {text}" for key, text in others if isinstance(text, str)]
-            _numbers(
-                report, at, dict(others), f"{first} {of}{''.join(texts) * (first == 'bus_number')}", name
-            )
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        report.sample(at[0], entity, name, float(value), at[1])
+    numbers: dict[str, float] = {}
+    for inner, value in of.items():
+        path = f"{name}_{inner.strip('%')}{'_percent' * inner.startswith('%')}".strip("_").replace("-", "_")
+        if isinstance(value, dict):
+            _numbers(report, at, cast("dict[str, Any]", value), entity, path)
+        elif isinstance(value, list):
+            for part in cast("list[dict[str, Any]]", value):
+                # a thing among others has its name first; devices of one bus have texts besides
+                (first, of_it), *others = part.items()
+                texts = [f" {key} {text}" for key, text in others if isinstance(text, str)]
+                thing = f"{first} {of_it}{''.join(texts) * (first == 'bus_number')}"
+                _numbers(report, at, dict(others), thing, path)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            numbers[path] = float(value)
+    report.samples.add_row(at[0], entity, numbers, at[1])
+    if entity == "cpu all" and "cpu_load_idle" in numbers:
+        idle = sum(numbers.get(f"cpu_load_{kind}", 0) for kind in ("idle", "iowait", "steal"))
+        report.shares.add_row(at[0], "cpu_busy_sar", {"%": 100 - idle}, at[1])
 
 
 def _busy(report: Report) -> None:
@@ -114,7 +118,4 @@ def _busy(report: Report) -> None:
         # with -z a record lists no idle disk or interface
         if re.match("(disk-device|iface) .*(tps|kB|pck|util)", f"{entity} {metric}"):
             report.sample(nan, entity, metric, 0.0, max(weights.values()) - of_s)
-    means = report.samples.means()
-    idle, *others = (means.get(("cpu all", f"cpu_load_{name}")) for name in ("idle", "iowait", "steal"))
-    if idle is not None:
-        report.figure("cpu_busy_sar", 100 - idle - sum(filter(None, others)), "%")
+    report.mean_shares()
