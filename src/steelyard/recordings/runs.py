@@ -22,7 +22,7 @@ from steelyard.recordings.filing import Filed
 from steelyard.recordings.limits import Deadline
 from steelyard.recordings.merge import merged
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.report import PlacedRun, Report, earliest, one_clock, seconds_between
+from steelyard.recordings.report import PlacedRun, Report, clients_of, earliest, one_clock, seconds_between
 from steelyard.recordings.schedule import FileChoice
 from steelyard.recordings.source import Skipped, Source
 
@@ -169,14 +169,20 @@ def _check_alike(runs: Mapping[str, Sequence[PlacedRun]]) -> None:
                     raise InputError(f"{report.place}: {text}", hint)
                 if here != there and name in _WORKLOAD:
                     report.notice("workload-differs", text)
-            same = seen.setdefault((report.work, *report.figures), report.file)
-            if report.figures and same != report.file:
+            same = seen.setdefault((report.work, *report.figures), report.place)
+            if report.figures and same != report.place:
                 raise InputError(f"{report.place}: the same run as in {same}", "leave one of them out")
             if len(found) > 1 and report.clients is None:
                 text = "the file states no number of clients: runs may be of different load points"
                 report.notice("clients-unknown", text)
             if (of := options.setdefault(report.file, option)) != option:
                 raise InputError(f"{report.place}: a run of {of} and of {option}", "give it to one option")
+    points = [point for found in runs.values() for run in found for point in run.points]
+    clients = [clients_of(point) for point in points]
+    if None in clients and any(clients):
+        place = points[clients.index(None)][0].place
+        hint = "say it by a folder clients-N, or in a schedule"
+        raise InputError(f"{place}: names no number of clients, as other runs do", hint)
 
 
 def _run(option: str, of_formats: Sequence[Reports]) -> PlacedRun:
