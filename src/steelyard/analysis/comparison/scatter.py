@@ -26,7 +26,7 @@ from steelyard.analysis.statistics.distributions import Floats
 Ints = NDArray[np.intp]
 _STEPS = 40
 _BISECTIONS = 40
-_LEAST_SHARE = 0.01  # of the pooled variance: the least that is assumed for one option
+_LEAST_SHARE = 0.01  # of the median of all options: the least variance that is assumed for one
 _LEAST_VARIANCE = 1e-200  # 1 / variance stays finite where copies are exact
 _MOST_WEIGHT = 0.5  # of one option in its block's level
 _SIMULATED = 1000
@@ -131,15 +131,17 @@ def _variances(y: Floats) -> tuple[Floats, Floats, Floats]:
     centred = y - y.mean(axis=1, keepdims=True)
     residuals = centred - centred.mean(axis=2, keepdims=True)
     pooled = (residuals**2).sum(axis=(1, 2)) / ((blocks - 1) * (options - 1))
-    least = np.maximum(_LEAST_SHARE * pooled, _LEAST_VARIANCE)[:, None]
-    own = np.repeat(np.maximum(pooled[:, None], least), options, axis=1)
+    own = np.repeat(np.maximum(pooled, _LEAST_VARIANCE)[:, None], options, axis=1)
     own_df = np.full_like(own, float(blocks - 1))
     for _ in range(_STEPS):
         weights = 1 / own
         shares = weights / weights.sum(axis=1, keepdims=True)
         level = (centred * shares[:, None, :]).sum(axis=2, keepdims=True)
         own_df = (blocks - 1) * (1 - np.minimum(shares, _MOST_WEIGHT))
-        own = np.maximum(((centred - level) ** 2).sum(axis=1) / own_df, least)
+        own = ((centred - level) ** 2).sum(axis=1) / own_df
+        # a noisy option tells nothing of the least variance of quiet ones
+        least = _LEAST_SHARE * np.median(own, axis=1, keepdims=True)
+        own = np.maximum(own, np.maximum(least, _LEAST_VARIANCE))
     return pooled, own, own_df
 
 

@@ -53,7 +53,7 @@ def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notic
         *merged("errors", failed, text),
         *(_drift_within(evidence) if steady else ()),
         *(_warm_up(evidence, run_metrics) if steady else ()),
-        *_drift_over(evidence, run_metrics),
+        *drift_over(evidence, run_metrics),
         *_outliers(evidence, run_metrics),
     ]
 
@@ -126,8 +126,8 @@ def warm_up_left(counts: Floats) -> int:
     return 5 * int(np.argmin(errors))
 
 
-def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
-    """Level of the blocks against the order of runs, options allowed for: a block is one value.
+def drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
+    """Level of the blocks against their order, options allowed for: a block is one value.
 
     Runs of a block share its level, so their number is no evidence of a trend over blocks.
     """
@@ -138,15 +138,15 @@ def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     y: Floats = np.log(table.values).mean(axis=1)
     time: Floats = table.runs.mean(axis=1)
     slope, p = trend(time - time.mean(), y - y.mean(), len(table.blocks) - 2)
-    change = float(np.expm1(slope * (table.runs.max() - table.runs.min())))
+    change = float(np.expm1(slope * (time.max() - time.min())))
     if p >= _SIGNIFICANT or abs(change) < _LEAST_DRIFT:
         return []
     word = "rose" if change > 0 else "fell"
     text = (
-        f"{run_metrics.work.title} {word} by {percent(abs(change))} from the first run of the study to the"
-        f" last ({p_value(p)}, {len(table.blocks)} blocks)"
+        f"{run_metrics.work.title} {word} by {percent(abs(change))} from the first block to the last"
+        f" ({p_value(p)}, {len(table.blocks)} blocks)"
     )
-    if len(evidence.options) > 1:
+    if len(evidence.options) > 1 and not evidence.recorded:
         text += "; blocks in random order keep that out of the comparisons"
     return [Notice("drift-over-study", text)]
 

@@ -24,12 +24,13 @@ def options_compared(findings: Findings) -> tuple[Decision, Words]:
     left = [other for other in others if not other.won]
     decision = _decision(findings, pair, left)
     by_point = answers_by_point(evidence, findings.comparisons, pairwise.metrics)
+    over = f" over {findings.over} together" if by_point else ""
     if not left:
-        words = _won(findings, pair)
+        words = _won(findings, pair, over)
     elif len(pairwise.options) == 2:
-        words = _two(findings, pair, f" over {findings.over} together" if by_point else "")
+        words = _two(findings, pair, over)
     else:
-        words = _many(findings, pair, left)
+        words = _many(findings, pair, left, over)
     seen = pairwise.toward(pair)
     alike = all(one.equal for one in pairwise.pairs.values())
     winner = decision.winner if findings.enough else None
@@ -69,6 +70,7 @@ def _decision(findings: Findings, pair: PairResult, left: Sequence[PairResult]) 
         doubts.append(f"Nothing is proven by {blocks}: the differences are as measured.")
     if findings.too_few_values:
         doubts.append(f"{listed(findings.too_few_values)} could not be compared: too few runs have a value.")
+    doubts += [f"The options did not take turns, and {text}." for text in findings.drift]
     values = [f"Under some options {name} returns other values." for name in findings.work.texts]
     return Decision(
         outcome,
@@ -94,7 +96,7 @@ def _two(findings: Findings, pair: PairResult, over: str) -> Words:
         )
         return Words(headline, said.differences())
     if pair.equal:
-        within = f"are equivalent, within the {findings.margin} that matters"
+        within = f"are equivalent{over}, within the {findings.margin} that matters"
         return Words(fitting(f"{a} and {b} {within}.", f"{both} {within}."), said.differences())
     none, once = "No winner between", "Measured once: cannot tell which is faster,"
     headline = fitting(
@@ -105,8 +107,8 @@ def _two(findings: Findings, pair: PairResult, over: str) -> Words:
     return Words(headline, said.differences(headline_says_none=True), missing(findings, pair))
 
 
-def _won(findings: Findings, pair: PairResult) -> Words:
-    """A winner; costs and risks are the metrics that the headline leaves out, and latency that is worse.
+def _won(findings: Findings, pair: PairResult, over: str) -> Words:
+    """A winner, over the load points where they do not agree; costs and risks are the metrics that the headline leaves out, and latency that is worse.
 
     Sizes and intervals are those of the tables, against the baseline, even where the baseline wins.
     """
@@ -117,7 +119,7 @@ def _won(findings: Findings, pair: PairResult) -> Words:
         lead = f"wins over all {others} others" if findings.proves else f"is ahead of all {others} others"
     alone, role = lead, ", the baseline" if other == baseline else ", the next best" * (others > 1)
     mine = ", the baseline," * (option == baseline)
-    lead = f"{lead}: {said.worse() if option == baseline else said.better()}"
+    lead = f"{lead}{over}: {said.worse() if option == baseline else said.better()}"
     named = f"{findings.named(option)}{mine}"
     return Words(
         fitting(
@@ -137,12 +139,12 @@ def _won(findings: Findings, pair: PairResult) -> Words:
     )
 
 
-def _many(findings: Findings, pair: PairResult, left: Sequence[PairResult]) -> Words:
+def _many(findings: Findings, pair: PairResult, left: Sequence[PairResult], over: str) -> Words:
     """More than two, of which none is shown to win over all others."""
     leader, number = pair.option, len(findings.pairwise.options)
     against = _against(findings, pair)
     if all(one.equal for one in findings.pairwise.pairs.values()):
-        headline = f"All {number} options are equivalent, within the {findings.margin} that matters."
+        headline = f"All {number} options are equivalent{over}, within the {findings.margin} that matters."
         return Words(headline, against)
     open_to = {leader, *(one.other for one in left)}
     beaten = [option for option in findings.pairwise.options if option not in open_to]
