@@ -85,8 +85,7 @@ def merged(parts: Sequence[Part]) -> EngineResult:
 
 
 def _notices(part: Part) -> Iterator[tuple[str, str]]:
-    own = part.own.result.tables["notices"]
-    for code, text in (*each(own, "code", "text"), *part.own.notices):
+    for code, text in (*each(part.own.result.tables["notices"], "code", "text"), *part.own.notices):
         yield code, f"host {part.host}: {text}"
 
 

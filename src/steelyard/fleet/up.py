@@ -176,8 +176,7 @@ def reaching(host: FleetHost, *arguments: str) -> list[str]:
         return [sys.executable, *arguments]
     if host.reach is not None:
         return [*host.reach, host.python, *arguments]
-    remote = shlex.join([host.python, *arguments])
-    return ["ssh", "-o", "BatchMode=yes", host.address, remote]
+    return ["ssh", "-o", "BatchMode=yes", host.address, shlex.join([host.python, *arguments])]
 
 
 def own_address(fleet: Fleet) -> str:

@@ -108,8 +108,7 @@ def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = Fal
 def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Iterator[Sample]:
     """Rows of the tables that runs add to, at the end of a run and as loaded."""
     for table, loaded in work.grows.items():
-        rows = _number(study, load, f"select count(*) from {table}")
-        yield t_ns, "data", table, "rows", float(rows)
+        yield t_ns, "data", table, "rows", float(_number(study, load, f"select count(*) from {table}"))
         yield t_ns, "data", table, "rows_loaded", float(loaded)
 
 

@@ -182,8 +182,7 @@ def flat(table: Any) -> Any:
     found: Toml = {}
     for key, value in cast(Toml, table).items():
         if isinstance(value, dict):
-            inner = cast(Toml, flat(value))
-            found.update({f"{key}.{name}": setting for name, setting in inner.items()})
+            found.update({f"{key}.{name}": setting for name, setting in cast(Toml, flat(value)).items()})
         else:
             found[key] = value
     return found

@@ -83,13 +83,12 @@ class Command(Subject):
         plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
         plan["unit"] = workload.score_unit
         points = [self._instances(workload, option, number) for number in self._bench.study.plan.clients]
-        settings = _settings(option)
         return Load(
             engine="programs",
             plan={**plan, "instances": points, "outputs": str(self._outputs)},
             facts={
                 "version": program,
-                "settings": settings,
+                "settings": _settings(option),
                 "sources": dict.fromkeys(option.server, "study"),
             },
         )
@@ -110,8 +109,7 @@ class Command(Subject):
         plan = self._bench.study.plan
         places = self._bench.placement
         cpus = places.server | places.engine
-        settings = _settings(option)
-        apart = settings["placement"] == "set"
+        apart = _settings(option)["placement"] == "set"
         sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
         for instance, own in enumerate(sets):
@@ -182,11 +180,10 @@ class Command(Subject):
                 raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
 
     def _folders(self) -> Settings:
-        shipped = resources.files("steelyard.catalog") / "programs"
         return {
             "study": str(self._bench.study_folder.absolute()),
             "scratch": str(self._bench.folder),
-            "programs": str(shipped),
+            "programs": str(resources.files("steelyard.catalog") / "programs"),
         }
 
     def _beside(self, path: str) -> Path:

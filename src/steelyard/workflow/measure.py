@@ -148,8 +148,7 @@ def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, inter
     how = prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
-        known = Bundle(writer.path).environment.get("boots", [])
-        if facts := boot_facts(prepared.options, known):
+        if facts := boot_facts(prepared.options, Bundle(writer.path).environment.get("boots", [])):
             writer.add_to_environment("boots", facts)
     try:
         _run_blocks(prepared, writer, progress, interrupts)

@@ -116,8 +116,7 @@ class Work:
     def loading(self, create: Callable[[DataTable], Iterable[str]]) -> list[str | Path]:
         """SQL and a data file for its tables, in order, without those from programs. create: of one table."""
         tables = (text for table in self.tables for text in create(table))
-        own = (self.script if self.script.strip() else "", self.data)
-        return [*tables, *filter(None, own)]
+        return [*tables, *filter(None, (self.script if self.script.strip() else "", self.data))]
 
 
 WORKLOADS = {

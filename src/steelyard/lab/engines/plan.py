@@ -84,11 +84,10 @@ def _priming(plan: Json, work: Work, load: Load, protocol: str) -> dict[str, Any
     if (jdbc := load.plan.get("jdbc")) and times > 1:
         times += int(jdbc["properties"].get("prepareThreshold", _PREPARE_THRESHOLD))
     stay = {name for name, one in work.statements.items() if commits_itself(protocol, one.sql)}
-    transactions = [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]]
     return {
         "prime": times,
         "prime_s": _PRIMING_S_MAX if times > 1 else _PRIMING_ONCE_S_MAX,
-        "transactions": transactions,
+        "transactions": [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]],
     }
 
 

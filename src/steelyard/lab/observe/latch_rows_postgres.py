@@ -107,10 +107,9 @@ class Tranches:
 
     def relate(self, tables: Mapping[str, Columns]) -> None:
         """Relates gets to the load during their count: the engine's `phases` and `asides`."""
-        began = each(asked(_COUNTED, tables))
         load = {
             point: done if self._ready_ns.get(point, math.inf) <= start_ns else None
-            for point, start_ns, done in began
+            for point, start_ns, done in each(asked(_COUNTED, tables))
         }
         self._late = None in load.values()
         self._transactions_of = {point: done for point, done in load.items() if done is not None}

@@ -179,8 +179,7 @@ class _Block:
                 number += 1
                 for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
                     place = {"point": point, "deal": deal, "round": number, "position": position}
-                    head_ms = courses[lane].head_ms(settle_ms, self._chance)
-                    turn = lane.turn(place, head_ms, length_ms)
+                    turn = lane.turn(place, courses[lane].head_ms(settle_ms, self._chance), length_ms)
                     self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
                     self._turned(share_ms)
         for lane in self._each(lanes):

@@ -104,8 +104,7 @@ def _counter(name: str, query: Query, column: str) -> DeclaredMetric:
 def _gauge(name: str, query: Query, column: str) -> DeclaredMetric:
     limit = column + _LIMIT in query.gauges
     entity, chart = ("*", "") if query.by else (name, name)
-    meaning = _meaning(query, column)
-    return DeclaredMetric(column, entity, meaning, chart=chart, limit=limit, fills=limit)
+    return DeclaredMetric(column, entity, _meaning(query, column), chart=chart, limit=limit, fills=limit)
 
 
 def _meaning(query: Query, column: str) -> str:

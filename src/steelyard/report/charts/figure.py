@@ -168,10 +168,9 @@ def standalone(panel: Panel, title: bool = True) -> Spec:
 
     Without what is only for a pointer: of a large study that is most of the picture.
     """
-    seen = [layer for layer in panel.spec["layer"] if layer["mark"].get("opacity") != 0]
     spec = {
         **panel.spec,
-        "layer": seen,
+        "layer": [layer for layer in panel.spec["layer"] if layer["mark"].get("opacity") != 0],
         "width": WIDTH_PX,
         "config": {**config(), "background": "white", "aria": title},
     }

@@ -105,14 +105,13 @@ def _kernprof(mine: Table) -> Table:
     kernel = {function: sum(part.values("samples")) for function, part in in_kernel.items()}
     total, user = sum(mine.values("samples")), sum(mine.where(in_kernel=False).values("samples"))
     top = sorted(kernel.items(), key=lambda item: -item[1])[:_TOP]
-    shares = [("USER", user), *top]
     return plain_table(
         ("function", "samples", "% of all"),
         [
             ("TOTAL_SAMPLES", whole(total), ""),
             *(
                 (name, whole(samples), f"{100 * samples / total:.1f} %" if total else None)
-                for name, samples in shares
+                for name, samples in [("USER", user), *top]
             ),
         ],
     )

@@ -116,8 +116,7 @@ def _lines(table: Table, metric: Metric, palette: Palette, behind: list[Spec]) -
     scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
     points = table.column("clients").title
     x = quantitative("clients", points, scale=scale_x, axis={"values": ticks, "format": "d"})
-    also = [row["value"] for row in behind]
-    y = scaled(rows, "value", unit or None, *also, **bare_axis(tickCount=5))
+    y = scaled(rows, "value", unit or None, *[row["value"] for row in behind], **bare_axis(tickCount=5))
     return lines(
         replace(table, data=rows),
         x,

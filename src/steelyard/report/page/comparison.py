@@ -118,11 +118,10 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
             scale={"nice": False, "zero": False},
             axis={"format": "d", "tickMinStep": 1},
         )
-        y = scaled(rows, "ratio", None, 1.0, ratios=True)
         picture = lines(
             replace(table, data=rows),
             x,
-            y,
+            scaled(rows, "ratio", None, 1.0, ratios=True),
             ("option", "clients", "ratio"),
             height=200,
             size=60,

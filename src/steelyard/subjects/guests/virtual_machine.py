@@ -145,8 +145,7 @@ class VirtualMachine(Subject):
                 f"the guests use different clock sources ({listed}), so their times cannot be compared"
             )
         if not self._image.exists():
-            server = Postgres(self._bench)
-            self._bindir, data = server.prepare(option)
+            self._bindir, data = Postgres(self._bench).prepare(option)
             build_image(self._image, self._bindir, data)
         self._guests = {label: replace(guest, acceleration=acceleration) for label, guest in guests.items()}
 

@@ -117,8 +117,7 @@ def _wanted(study: Study, options: Options) -> str:
         return "server"
     if subject.data_checksums != "auto":
         return subject.data_checksums
-    defaults = {_default(find_bindir(option.bindir)) for option in options}
-    return "on" if len(defaults) > 1 else "server"
+    return "on" if len({_default(find_bindir(option.bindir)) for option in options}) > 1 else "server"
 
 
 def _default(bindir: Path) -> str:
