@@ -14,7 +14,7 @@ from distributed import Client
 from steelyard.errors import InputError
 from steelyard.fleet.connection import SILENCE_S, UP, Connection, Offset, offset_of
 from steelyard.fleet.on_host import answer_the_lab
-from steelyard.lab.engines.result import Json, LoadFailed
+from steelyard.lab.engines.result import Json, LoadFailed, OnEvent
 from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
@@ -88,7 +88,7 @@ class Bus:
             pure=False,
         )
 
-    def subscribe(self, channel: str, handler: Callable[[Json], None]) -> None:
+    def subscribe(self, channel: str, handler: OnEvent) -> None:
         """Calls the handler for each event of the channel, in a thread of the bus."""
 
         def with_time(event: tuple[float, Json]) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from distributed import Scheduler
 
 from steelyard.errors import InputError
 from steelyard.fleet.connection import make_certificate, security, texts
+from steelyard.lab.engines.result import Say
 from steelyard.quantities import count
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
@@ -41,7 +42,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
+def up(fleet: Fleet, folder: Path, say: Say) -> None:
     """Starts scheduler and workers, and ends them on SIGINT, SIGTERM or SIGHUP. Raises InputError.
 
     say: is called with each step. Returns when a host is lost, with its cause as the last step.
@@ -57,7 +58,7 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
         asyncio.run(_up(fleet, folder, say))
 
 
-async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
+async def _up(fleet: Fleet, folder: Path, say: Say) -> None:
     file, stop = folder / SCHEDULER_FILE, asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

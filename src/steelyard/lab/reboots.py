@@ -6,11 +6,11 @@ The order and state of the runs is in the bundle; this module only gets the mach
 import shlex
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from steelyard.lab.engines.result import Json
 from steelyard.lab.machine.host_settings import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
 from steelyard.study.host_settings import KERNEL, boot_arguments
@@ -53,9 +53,7 @@ def check_stop(bundle: Path) -> None:
         raise StudyFailed(f"{bundle / STOP} exists: the study continues only after this file is removed")
 
 
-def next_boot(
-    policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def next_boot(policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Json]) -> Json:
     """The record to store in the bundle before the machine is booted.
 
     earlier: records of earlier boots. Raises StudyFailed when the limit of reboots is reached, or when

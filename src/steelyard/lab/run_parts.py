@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.processes.limits import within
-from steelyard.lab.engines.result import EngineResult, LoadFailed, Sample
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, Sample, Tables
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
@@ -135,7 +135,7 @@ class Run:
     started_at: str
     seconds: float
     tps: float = 0.0
-    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
+    tables: Tables = field(default_factory=dict[str, Columns])
     server_log: str = ""
     disturbed_share: float = 0.0
-    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    server_facts: Json = field(default_factory=dict[str, Any])

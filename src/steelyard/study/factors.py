@@ -78,7 +78,7 @@ def changes_of(study: Study, levels: Codes) -> dict[Scope, dict[str, Setting]]:
 
 def changed(workload: _W, client: Settings) -> _W:
     """The workload with client settings in place of its own. Raises ValidationError."""
-    raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
+    raw = workload.model_dump(exclude_unset=True)
     paths = workload.client_settings()
     for key, value in client.items():
         *path, last = paths[key]

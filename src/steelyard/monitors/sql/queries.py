@@ -66,7 +66,7 @@ def queries_of(study: Study) -> dict[str, Query]:
         if given.set and given.set not in shipped():
             text = f'no set "{given.set}"{nearest(given.set, shipped())}'
             raise InputError(text, _PAGE, ("monitors", name, "set"))
-        keys: dict[str, Any] = given.model_dump(exclude_unset=True, exclude={"set"})
+        keys = given.model_dump(exclude_unset=True, exclude={"set"})
         base = shipped()[given.set].model_dump(exclude_unset=True) if given.set else {}
         found[name] = Query.model_validate({**base, **keys, "shipped_as": given.set})
     return found

@@ -1,7 +1,7 @@
 """The workloads of order entry and of a brokerage, derived from the TPC-C and TPC-E specifications."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -57,7 +57,7 @@ class OrderEntryWorkload(DerivedWorkload):
     """
 
     CLIENT = f"{DerivedWorkload.CLIENT} home reads waits report_clients"
-    SMALLEST: ClassVar[Mapping[str, float]] = {"warehouses": 1}
+    SMALLEST = {"warehouses": 1}
 
     kind: Literal["order-entry"]
     warehouses: int = Field(default=1, ge=1, le=10_000)
@@ -135,7 +135,7 @@ class BrokerageWorkload(DerivedWorkload):
     """
 
     CLIENT = f"{DerivedWorkload.CLIENT} result_clients feed_clients"
-    SMALLEST: ClassVar[Mapping[str, float]] = {"customers": 1_000, "days": 1}
+    SMALLEST = {"customers": 1_000, "days": 1}
 
     kind: Literal["brokerage"]
     customers: int = Field(default=1_000, ge=1_000, le=1_000_000, multiple_of=1_000)

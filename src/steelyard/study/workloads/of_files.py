@@ -1,9 +1,9 @@
 """Workloads whose transactions are in files: scripts of pgbench, which comes with PostgreSQL; captures."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,7 +19,7 @@ _ScriptEntry = Annotated[str, Form(r"^[^\x00]+$", "invalid script: use FILE or F
 class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     """Scripts of pgbench, each a transaction, chosen by weight."""
 
-    SMALLEST: ClassVar[Mapping[str, float]] = {"scale": 1}
+    SMALLEST = {"scale": 1}
 
     kind: Literal["pgbench"]
     script: list[_ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)

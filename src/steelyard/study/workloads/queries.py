@@ -2,8 +2,8 @@
 
 import os
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ class QueriesWorkload(Workload):
     in_rounds = True
     CLIENT = "deadline_s"
 
-    SMALLEST: ClassVar[Mapping[str, float]] = {"scale_factor": 0.01}
+    SMALLEST = {"scale_factor": 0.01}
 
     kind: Literal["queries"]
     scale_factor: float = Field(default=0.1, ge=0.01, le=300)
