@@ -17,7 +17,7 @@ from steelyard.study.host_settings import KERNEL, boot_arguments
 from steelyard.study.study import Reboots
 from steelyard.study.workloads.program import filled
 
-STOP = "stop"
+_STOP = "stop"
 _COMMAND_S = 600
 _UNITS = Path("/etc/systemd/system")
 _UNIT = "steelyard-resume.service"
@@ -49,8 +49,8 @@ class Paused(Exception):
 
 def check_stop(bundle: Path) -> None:
     """Raises StudyFailed when the bundle contains a stop file."""
-    if (bundle / STOP).exists():
-        raise StudyFailed(f"{bundle / STOP} exists: the study continues only after this file is removed")
+    if (bundle / _STOP).exists():
+        raise StudyFailed(f"{bundle / _STOP} exists: the study continues only after this file is removed")
 
 
 def next_boot(policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Json]) -> Json:
@@ -92,7 +92,7 @@ def pursue(policy: Reboots, bundle: Path, need: BootNeeded) -> Paused:
         output = (done.stderr or done.stdout).strip()
         raise StudyFailed(f"reboots.command ended with exit code {done.returncode}: {output}")
     after = "the study continues by itself" if policy.unit else f"then: steelyard resume {bundle}"
-    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / STOP} stops it")
+    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / _STOP} stops it")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 from steelyard.errors import InputError, nearest
 from steelyard.host.processes.process_mark import VARIABLE, Mark, imprint, with_mark
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import Settings, SettingTable
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
 from steelyard.subjects import NO_SERVER, Bench, Kind, Load, Subject, SubjectFailed
@@ -203,7 +203,7 @@ def _program(option: Option) -> ProgramWorkload:
     return option.workload
 
 
-def _settings(option: Option) -> dict[str, Setting]:
+def _settings(option: Option) -> SettingTable:
     return {**_DEFAULTS, **option.server}
 
 

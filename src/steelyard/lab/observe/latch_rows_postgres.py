@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.lab.engines.result import Json, Notice, Tables
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, each
 
@@ -71,7 +70,7 @@ class Tranches:
     _names: Mapping[int, str] = field(default_factory=dict[int, str])
     _contradicted: bool = False
 
-    def plan(self) -> Json | None:
+    def plan(self) -> dict[str, Any] | None:
         """The plan of the probe; None for a server at an address."""
         if self.server is None:
             return None
@@ -106,7 +105,7 @@ class Tranches:
                 key = point, self._name(tranche)
                 self._gets_of[key] = self._gets_of.get(key, 0) + count
 
-    def relate(self, tables: Tables) -> None:
+    def relate(self, tables: Mapping[str, Columns]) -> None:
         """Relates gets to the load during their count: the engine's `phases` and `asides`."""
         load = {
             point: done if self._ready_ns.get(point, math.inf) <= start_ns else None
@@ -122,7 +121,7 @@ class Tranches:
         (seen,) = asked(_SAMPLED, {"samples": samples})["seen"]
         self._contradicted = (seen or 0) >= _SAMPLED_MAX
 
-    def notices(self) -> Iterator[Notice]:
+    def notices(self) -> Iterator[tuple[str, str]]:
         """Notices about missing data, except the probe's own refusals."""
         if self.server is None:
             yield "probe-unavailable", _NOT_LOCAL

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from steelyard.host.processes.limits import TimedOut, within
-from steelyard.lab.engines.result import Notice
 from steelyard.monitors import Reader, Target, Unavailable
 
 _OPEN_S = 10.0
@@ -24,7 +23,7 @@ class Monitoring:
 
     def __init__(self, readers: Mapping[str, tuple[Reader, float]], target: Target, origin_ns: int) -> None:
         """readers: monitors with their rates in Hz, by name."""
-        self.notices: list[Notice] = []
+        self.notices: list[tuple[str, str]] = []
         self._origin_ns = origin_ns
         self._period_ns: dict[str, int] = {}
         self._monitors: dict[str, Reader] = {}

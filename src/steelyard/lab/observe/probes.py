@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import _core
 from steelyard.host.kernel import mount_tracefs, with_cause
-from steelyard.lab.engines.result import Json, Notice, Sample
 from steelyard.monitors import Target
 from steelyard.run_tables.rows import Columns, check, decoded
 from steelyard.run_tables.schema import BY_NAME
@@ -37,7 +36,7 @@ class Probing:
 
     def __init__(
         self,
-        requested: Json,
+        requested: Mapping[str, Any],
         target: Target,
         cpus: frozenset[int],
         tranches: Tranches | None = None,
@@ -66,7 +65,7 @@ class Probing:
         self._thread: Path | None = None
         self._cost_ns: list[tuple[int, int]] = []
 
-    def phase(self, event: Json) -> None:
+    def phase(self, event: Mapping[str, Any]) -> None:
         """Starts a phase: records until the next one, if this phase is probed."""
         if self._probe is None:
             return
@@ -94,7 +93,7 @@ class Probing:
                 refused = [(source, with_cause(why, self._no_tracefs)) for source, why in self._probe.refused]
                 self._tranches.take(latches, gets, refused, self._ready_ns)
 
-    def notices(self) -> Iterator[Notice]:
+    def notices(self) -> Iterator[tuple[str, str]]:
         """Notices about missing data, each with a remedy."""
         if self._tranches is not None:
             yield from self._tranches.notices()
@@ -117,7 +116,7 @@ class Probing:
                 " underestimated (use fewer clients, or a separate CPU for the lab)",
             )
 
-    def samples(self, origin_ns: int) -> Iterator[Sample]:
+    def samples(self, origin_ns: int) -> Iterator[tuple[int, str, str, str, float]]:
         """Rows of the table `samples`: CPU time of the collecting thread, as the monitors' own."""
         for t_ns, cpu_ns in self._cost_ns:
             yield t_ns - origin_ns, "monitors", _THREAD, "cpu_ns_total", float(cpu_ns)
@@ -150,7 +149,7 @@ class Probing:
                 self._cost_ns.append((time.monotonic_ns(), cpu_ns))
 
 
-def not_in_turns(study: Study, server: Server | None) -> Iterator[Notice]:
+def not_in_turns(study: Study, server: Server | None) -> Iterator[tuple[str, str]]:
     """Notices on what is recorded in measured runs by default, and not where options take turns."""
     if server is not None and server.latch_names is not None and study.probes.latches:
         yield (

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
 from steelyard.errors import InputError, nearest

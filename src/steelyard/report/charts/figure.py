@@ -184,7 +184,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {printable(key): _printable(part) for key, part in cast(dict[str, Any], value).items()}
+        return {printable(key): _printable(part) for key, part in cast(Spec, value).items()}
     if isinstance(value, list):
         return [_printable(part) for part in cast(list[Any], value)]
     return value

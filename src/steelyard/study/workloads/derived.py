@@ -1,11 +1,11 @@
 """The workloads of order entry and of a brokerage, derived from the TPC-C and TPC-E specifications."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Strict
+from steelyard.study.key_types import Idle, Strict
 from steelyard.study.workloads.transactions import DerivedWorkload
 
 NOT_TPC = (
@@ -79,7 +79,7 @@ class OrderEntryWorkload(DerivedWorkload):
     data, once, all twelve in either case; a run that violates one is void"""
     constants: Constants = Constants()
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """Keys without effect in one warehouse, or with another kind of arrival."""
         if self.warehouses == 1:
             yield ("home",), "there is one warehouse"

@@ -3,10 +3,11 @@
 import os
 import random
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from steelyard.study.key_types import Toml
 from steelyard.study.workloads.workload import Workload
 
 
@@ -50,7 +51,7 @@ class QueriesWorkload(Workload):
         warming = max(warm_up_s, round_s) if warm_up_s else 0.0
         return warming + max(measure_s, round_s)
 
-    def load_keys(self) -> dict[str, Any]:
+    def load_keys(self) -> Toml:
         """Plain texts, in rounds."""
         return {
             "handle": "none",

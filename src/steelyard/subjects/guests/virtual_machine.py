@@ -17,7 +17,7 @@ from steelyard.host.guests.qemu import Acceleration, Guest
 from steelyard.host.processes.process_mark import Mark
 from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
@@ -197,7 +197,7 @@ def _check_setting(key: str, value: Setting) -> None:
         raise InputError("a guest has one CPU: emulation in virtual time hangs with more", "leave it out", at)
 
 
-def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
+def _check_host(key: str, value: Setting, at: KeyPath) -> None:
     if not takes_boot(key):
         raise InputError(
             f"{key} cannot be set in a virtual machine",
