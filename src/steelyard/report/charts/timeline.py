@@ -195,16 +195,21 @@ def _labels(runs: Rows, coloured: Spec) -> list[Spec]:
     if len(runs) > _LABELS_MAX:
         return []
     place = {"x": _time("middle"), "y": {"value": -5}, "text": {"field": "option"}, "color": coloured}
-    look = {
-        "angle": 270,
-        "align": "left",
-        "baseline": "middle",
-        "fontSize": 10.5,
-        "limit": 150,
-        "clip": False,
-    }
     shown = f"datum.middle >= {FROM} && datum.middle <= {TO}"
-    return [layer("text", place, rows=runs, only=shown, **look)]
+    return [
+        layer(
+            "text",
+            place,
+            rows=runs,
+            only=shown,
+            angle=270,
+            align="left",
+            baseline="middle",
+            fontSize=10.5,
+            limit=150,
+            clip=False,
+        )
+    ]
 
 
 def _thinned(table: Table, keys: tuple[str, ...], value: str) -> Rows:

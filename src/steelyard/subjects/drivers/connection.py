@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zipfile import is_zipfile
 
 import steelyard
@@ -209,7 +209,7 @@ def tried_by_driver(plan: _Plan, limit_s: float) -> _Plan:
     return {name: column for name, column in event.items() if name != "event"}
 
 
-def _event(mode: str, plan: _Plan, limit_s: float) -> dict[str, Any]:
+def _event(mode: str, plan: _Plan, limit_s: float) -> _Plan:
     """What Java says at its end. Raises SubjectFailed."""
     jdbc = plan["jdbc"]
     java = _java(jdbc, f"-Xmx{jdbc['heap_mib']}m", "-XX:+UseSerialGC")
@@ -222,12 +222,12 @@ def _event(mode: str, plan: _Plan, limit_s: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise SubjectFailed(f"the driver did not answer within {limit_s:.0f} s ({mode})") from None
     try:
-        return cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
+        return json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
 
 
-def with_pieces(plan: _Plan) -> dict[str, Any]:
+def with_pieces(plan: _Plan) -> _Plan:
     """The plan, whose statements are cut into text and parameters for Java, by the server's rules."""
     dialect = _DIALECTS.get(plan["jdbc"]["url"].split(":")[1], "standard")
     statements = [
@@ -236,7 +236,7 @@ def with_pieces(plan: _Plan) -> dict[str, Any]:
     return {**plan, "statements": statements}
 
 
-def with_own_programs(plan: _Plan) -> dict[str, Any]:
+def with_own_programs(plan: _Plan) -> _Plan:
     """The plan of another machine, with Java and the jars of this one. Raises InputError."""
     found = [engine_jar(), *jars(plan["driver"], Path())]
     return {**plan, "java": str(java()), "class_path": [str(path) for path in found]}
