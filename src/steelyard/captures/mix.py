@@ -39,7 +39,8 @@ _NESTED = "statements within functions: who calls these executes them"
 _NOT_A_STATEMENT = "texts that are no statement to repeat (transactions, settings, COPY, hidden texts)"
 
 Values = Mapping[str, Mapping[str, Any]]
-_Seen = Mapping[str, Sequence[tuple[Any, ...]]]  # values of executions, by statement
+_Bound = tuple[Any, ...]  # values of one execution
+_Seen = Mapping[str, Sequence[_Bound]]  # values of executions, by statement
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _seen(logs: Iterable[Path]) -> _Seen:
 
     Vitter (1985), "Random sampling with a reservoir", algorithm R.
     """
-    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    found: dict[str, list[_Bound]] = defaultdict(list)
     count: Counter[str] = Counter()
     chance = Random(0)
     for file in logs:
@@ -165,7 +166,7 @@ def _seen(logs: Iterable[Path]) -> _Seen:
     return found
 
 
-def _values(entry: Entry) -> tuple[Any, ...]:
+def _values(entry: Entry) -> _Bound:
     """Those that stand for $1, $2, ...; none of a text whose literals need more than quotes."""
     if entry.how == "values":
         return () if None in entry.values else entry.values

@@ -57,12 +57,10 @@ def timeline(presented: Presented) -> Figure | None:
     return Figure(
         "timeline",
         "Over time, every run",
-        (
-            f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
-            f"out.{turns if about.in_turns else ''}{named} "
-            "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
-            " right is drift."
-        ),
+        f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
+        f"out.{turns if about.in_turns else ''}{named} "
+        "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
+        " right is drift.",
         tuple(panels),
         Table(
             (
