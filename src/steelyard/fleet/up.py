@@ -31,7 +31,9 @@ AT_ONCE = 32
 _END_S = 10.0
 _LEAVE_S = 30.0
 _LOOK_S = 0.2
+
 _Process = subprocess.Popen[bytes]
+_Workers = dict[str, _Process]  # by host
 SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -95,7 +97,7 @@ async def _all_there(
     scheduler: Scheduler,
     fleet: Fleet,
     certificate: Mapping[str, str],
-    workers: dict[str, _Process],
+    workers: _Workers,
     stop: asyncio.Event,
 ) -> None:
     """Starts a worker on each host, and waits for all. Raises InputError."""
@@ -132,9 +134,9 @@ def _ended(workers: Mapping[str, _Process]) -> tuple[str, str] | None:
 
 
 @contextmanager
-def _ended_at_last() -> Generator[dict[str, _Process]]:
+def _ended_at_last() -> Generator[_Workers]:
     """For workers by host: at the end of the context they end."""
-    started: dict[str, _Process] = {}
+    started: _Workers = {}
     try:
         yield started
     finally:

@@ -187,6 +187,9 @@ class Reboots(Strict):
         return self
 
 
+_Exclusions = list[dict[str, str | list[str]]]
+
+
 class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
@@ -196,9 +199,7 @@ class Study(Strict):
     workload: AnyWorkload = StatementWorkload()
     factors: dict[KeyName, Factor] = {}
     """what changes; none: one option is measured alone"""
-    exclude: list[dict[str, str | list[str]]] = Field(
-        default_factory=list[dict[str, str | list[str]]], max_length=1000
-    )
+    exclude: _Exclusions = Field(default_factory=_Exclusions, max_length=1000)
     """combinations to leave out: codes by factor, and the reason under 'why'"""
     host: Annotated[SettingTable, BeforeValidator(flat)] = {}
     """settings of scope host, the same in every option"""

@@ -29,6 +29,7 @@ from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres.session import written
 from steelyard.subjects.postgres.workload_tables import load_statements
 
+_Facts = dict[str, Mapping[str, str]]  # of guests, by option
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"
 _MACHINE: Settings = {"vm.acceleration": "auto", "vm.cpus": 1, "vm.memory_mib": 1024, "vm.limit_s": 900}
@@ -67,7 +68,7 @@ class VirtualMachine(Subject):
         self._console = bench.folder / "console.log"
         self._bindir = Path()
         self._guests: dict[str, Guest] = {}
-        self._facts: dict[str, Mapping[str, str]] = {}
+        self._facts: _Facts = {}
         self._mark = Mark()
         self._promise = 0
 
@@ -162,7 +163,7 @@ class VirtualMachine(Subject):
             mark=self._mark.value,
         )
 
-    def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
+    def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, _Facts]:
         """KVM where every guest boots with it, else emulation; and the facts of each guest."""
         requested = self._settings["vm.acceleration"]
         # only a trial boot shows that it works

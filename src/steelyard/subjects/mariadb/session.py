@@ -210,6 +210,7 @@ LEFT_SQL = """
 """
 
 # the counter is in whole seconds, and both readings may be late
+_Life = tuple[float, float]  # uptime, and when it was read, in s
 _TOLERANCE_S = 2.0
 
 
@@ -237,14 +238,14 @@ def number(connect: Callable[[], Connection], sql: str) -> int:
 def watched(connect: Callable[[], Connection], ended: Interruption = str) -> Interruption:
     """`continuity` of the server that this connects to. Raises pymysql.MySQLError, OSError, TimedOut."""
 
-    def look() -> tuple[float, float]:
+    def look() -> _Life:
         with closing(connect()) as connection, connection.cursor() as cursor:
             cursor.execute("show global status like 'Uptime'")
             row = cursor.fetchone()
             assert row is not None
             return float(row[1]), time.monotonic()
 
-    def compared(then: tuple[float, float], now: tuple[float, float]) -> str:
+    def compared(then: _Life, now: _Life) -> str:
         if now[0] + _TOLERANCE_S < then[0] + now[1] - then[1]:
             return f"the server was restarted during the run: its uptime is {now[0]:.0f} s"
         return ""
