@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 from pydantic import TypeAdapter
 
-from steelyard.bundle.evidence import Columns, Evidence, Topology, counts_instructions, placement_of
+from steelyard.bundle.evidence import Columns, Evidence, Facts, Topology, counts_instructions, placement_of
 from steelyard.bundle.evidence.published import Published, add_published
 from steelyard.bundle.evidence.queries import add_views, over_views
 from steelyard.bundle.storage.files import Place, readable
@@ -85,7 +85,7 @@ class Bundle:
         return None if value is None else str(value)
 
     @property
-    def _servers(self) -> dict[str, Any]:
+    def _servers(self) -> Facts:
         return self.environment.get("servers", {})
 
     @cached_property

@@ -22,7 +22,7 @@ from steelyard.bundle.storage.checksum import seal
 from steelyard.bundle.storage.files import Place, sync, write_whole
 from steelyard.bundle.storage.head import read_environment, read_facts, study_sha256
 from steelyard.bundle.storage.inventory import RUN_FILE, run_folders
-from steelyard.bundle.storage.study_files import copy_files
+from steelyard.bundle.storage.study_files import Files, copy_files
 from steelyard.errors import InputError, shown, typed
 from steelyard.run_tables.questions import arrays, in_types
 from steelyard.run_tables.rows import Columns, check_names
@@ -54,7 +54,7 @@ class BundleWriter:
         options: Sequence[Option],
         baseline: str,
         environment: Facts,
-        files: Mapping[str, Path | str] | None = None,
+        files: Files | None = None,
     ) -> "BundleWriter":
         """A new bundle. Raises InputError when path exists, or cannot be created.
 

@@ -14,6 +14,7 @@ from steelyard.errors import InputError
 How = Literal["text", "parsed", "values"]
 
 # records of several processes are written about in the order of their times
+_Texts = dict[str, str]
 _DISORDER_US = 60 * 10**6
 
 
@@ -52,13 +53,13 @@ class Records:
     """
 
     left_out: Counter[str] = field(default_factory=Counter[str])
-    first: dict[str, str] = field(default_factory=dict[str, str])
+    first: _Texts = field(default_factory=_Texts)
     beside: Counter[str] = field(default_factory=Counter[str])
     users: set[str] = field(default_factory=set[str])
     dotted_bytes: set[int] = field(default_factory=set[int])
     longest_bytes: int = 0
     connects: Counter[str] = field(default_factory=Counter[str])
-    databases: dict[str, str] = field(default_factory=dict[str, str])
+    databases: _Texts = field(default_factory=_Texts)
 
     def leave(self, reason: str, place: str, count: int = 1) -> None:
         """Counts statements that are not executed again."""

@@ -43,8 +43,7 @@ def capture(files: Sequence[Path], target: Path, database: str = "") -> Capture:
     database: whose statements it takes; '' where the files have those of one.
     """
     formats = {file: format_of(file) for file in files}
-    dialects = {one.DIALECT for one in formats.values()}
-    if len(dialects) > 1:
+    if len({one.DIALECT for one in formats.values()}) > 1:
         raise InputError("the files are of servers of different kinds", "capture them one after another")
     records = Records()
     selection = Selection(formats[files[0]].DIALECT, records)

@@ -39,6 +39,8 @@ _NESTED = "statements within functions: who calls these executes them"
 _NOT_A_STATEMENT = "texts that are no statement to repeat (transactions, settings, COPY, hidden texts)"
 
 Values = Mapping[str, Mapping[str, Any]]
+_Bound = tuple[Any, ...]  # values of one execution
+_Seen = Mapping[str, Sequence[_Bound]]  # values of executions, by statement
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,12 @@ def _called(files: Sequence[Path], database: str, left_out: Counter[str]) -> Ite
             yield Called(f"q{number}", sql, count)
 
 
-def _seen(logs: Iterable[Path]) -> Mapping[str, Sequence[tuple[Any, ...]]]:
+def _seen(logs: Iterable[Path]) -> _Seen:
     """Values of the executions in logs, by the text without values; of many, a random part of them.
 
     Vitter (1985), "Random sampling with a reservoir", algorithm R.
     """
-    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    found: dict[str, list[_Bound]] = defaultdict(list)
     count: Counter[str] = Counter()
     chance = Random(0)
     for file in logs:
@@ -164,7 +166,7 @@ def _seen(logs: Iterable[Path]) -> Mapping[str, Sequence[tuple[Any, ...]]]:
     return found
 
 
-def _values(entry: Entry) -> tuple[Any, ...]:
+def _values(entry: Entry) -> _Bound:
     """Those that stand for $1, $2, ...; none of a text whose literals need more than quotes."""
     if entry.how == "values":
         return () if None in entry.values else entry.values
@@ -181,9 +183,7 @@ def _values(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def _generators(
-    one: Called, given: Values, seen: Mapping[str, Sequence[tuple[Any, ...]]]
-) -> dict[str, Any] | None:
+def _generators(one: Called, given: Values, seen: _Seen) -> dict[str, Any] | None:
     """By parameter; None where values lack."""
     names = [f"p{number}" for number in range(1, one.parameters + 1)]
     own = given.get(one.name, {})

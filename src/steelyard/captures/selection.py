@@ -250,8 +250,7 @@ class Classes:
                 groups.append(rest)
         names: Counter[str] = Counter()
         classes = [self._captured(group, names) for group in groups]
-        numbers = {one.number: number for number, group in enumerate(groups) for one in group}
-        return classes, numbers
+        return classes, {one.number: number for number, group in enumerate(groups) for one in group}
 
     def _captured(self, group: Sequence[_Class], names: Counter[str]) -> CapturedClass:
         first = group[0]

@@ -151,8 +151,7 @@ def _life(table: DispatchTable, hz: int, start: int, behaviour: str, seconds: fl
         # the simulation's levels are those of time sharing
         columns |= dict.fromkeys(("from", "to"), [start] * len(columns["t_ns"]))
     names = ("t_ns", "reason", "from", "to", "priority", "quantum_ms")
-    steps = tuple(Step(*row) for row in each(columns, *names))
-    return Life(table.name, steps, seconds)
+    return Life(table.name, tuple(Step(*row) for row in each(columns, *names)), seconds)
 
 
 def _life_json(life: Life) -> dict[str, Any]:

@@ -120,12 +120,11 @@ def command(
         ("scheduling_trace_s", scheduling_trace, _DIAGNOSTIC_S),
         ("latch_count_s", latch_count, _DIAGNOSTIC_S),
     )
-    probes = {key: value for key, enabled, value in requested if enabled}
     chosen = adjusted(
         study or "--pgbench",
         made=scripts_study(pgbench, scale or 1, variables) if pgbench else "",
         subject=subject,
-        probes=probes,
+        probes={key: value for key, enabled, value in requested if enabled},
         **changes,
     )
     run_study(chosen, bundle, dry_run=dry_run, as_json=as_json)

@@ -24,6 +24,7 @@ _ENDLESS = 100_000
 # a table is laid out as a whole
 _ROWS_MAX, _JSON_ROWS_MAX = 10_000, 1_000_000
 _INTERRUPT_S = 5.0
+_Answer = tuple[list[str], list[tuple[Any, ...]]]  # columns, rows
 _NO_JSON = (float("inf"), -float("inf"))
 
 
@@ -105,7 +106,7 @@ def _late(seconds: float) -> InputError:
 
 def _answer(
     connection: DuckDBPyConnection, query: str, rows_max: int, seconds: float, megabytes: int
-) -> tuple[list[str], list[tuple[Any, ...]]]:
+) -> _Answer:
     """Columns and rows, the first rows_max of them. Raises duckdb.Error, MemoryError."""
     import resource
     from threading import Timer
@@ -117,7 +118,7 @@ def _answer(
     timer = Timer(seconds, connection.interrupt)
     timer.start()
 
-    def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
+    def answer() -> _Answer:
         connection.execute(query)
         return [entry[0] for entry in connection.description or []], connection.fetchmany(rows_max)
 

@@ -14,7 +14,7 @@ from distributed import Client
 from steelyard.errors import InputError
 from steelyard.fleet.connection import SILENCE_S, UP, Connection, Offset, offset_of
 from steelyard.fleet.on_host import answer_the_lab
-from steelyard.lab.engines.result import Json, LoadFailed
+from steelyard.lab.engines.result import Json, LoadFailed, OnEvent
 from steelyard.study.fleet import SCHEDULER_FILE
 
 _CONNECT_S = 30.0
@@ -62,9 +62,7 @@ class Bus:
         except BaseException:
             self._client.close()
             raise
-        self.facts: dict[str, dict[str, Any]] = {
-            name: answers[address] for name, address in self._addresses.items()
-        }
+        self.facts: dict[str, Json] = {name: answers[address] for name, address in self._addresses.items()}
         self._thread = threading.Thread(target=self._beat, name="fleet", daemon=True)
         self._thread.start()
 
@@ -88,7 +86,7 @@ class Bus:
             pure=False,
         )
 
-    def subscribe(self, channel: str, handler: Callable[[Json], None]) -> None:
+    def subscribe(self, channel: str, handler: OnEvent) -> None:
         """Calls the handler for each event of the channel, in a thread of the bus."""
 
         def with_time(event: tuple[float, Json]) -> None:
@@ -100,9 +98,7 @@ class Bus:
         """Ends the calls."""
         self._client.unsubscribe_topic(channel)
 
-    def call(
-        self, operation: str, arguments: Mapping[str, Json], limit_s: float | None = None
-    ) -> dict[str, Any]:
+    def call(self, operation: str, arguments: Mapping[str, Json], limit_s: float | None = None) -> Json:
         """Answers of hosts to a call, by host; arguments by host. Raises LoadFailed, which names a host.
 
         limit_s: of silence; default: 5 s, more for many hosts. Each answer of any host begins it anew.
@@ -133,7 +129,7 @@ class Bus:
                 exchanges.append((sent, read, time.monotonic_ns()))
         return offset_of(exchanges)
 
-    async def _answers(self, operation: str, arguments: Mapping[str, Json], limit_s: float) -> dict[str, Any]:
+    async def _answers(self, operation: str, arguments: Mapping[str, Json], limit_s: float) -> Json:
         calls = {
             asyncio.create_task(self._answer(host, operation, own)): host for host, own in arguments.items()
         }

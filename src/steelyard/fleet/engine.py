@@ -14,7 +14,7 @@ from steelyard.fleet.bus import Bus
 from steelyard.fleet.connection import Offset, drift_ns
 from steelyard.fleet.merge import Part, Repeats, began_ns, merged
 from steelyard.fleet.on_host import HostResult, drive, engine_id
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, OnEvent, joined, noticed
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows
 
@@ -64,7 +64,7 @@ class FleetEngine:
             future.add_done_callback(partial(self._end, host))
             self._tasks[host] = future
 
-    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
+    def result(self, on_event: OnEvent, limit_s: float = math.inf) -> EngineResult:
         """The merged result, when all have ended; on_event gets each event once, as of one engine.
 
         Raises LoadFailed, which names the host, when one fails or is lost.
@@ -124,7 +124,7 @@ class FleetEngine:
             # dask has many exceptions for a worker that died
             raise self._bus.lost(host, str(error)) from None
 
-    def _handle(self, host: str, event: Json, on_event: Callable[[Json], None]) -> None:
+    def _handle(self, host: str, event: Json, on_event: OnEvent) -> None:
         match event["event"]:
             case "tick":
                 self._ticks[host] = event
@@ -143,7 +143,7 @@ class FleetEngine:
             case _:
                 pass
 
-    def _gather(self, host: str, event: Json, on_event: Callable[[Json], None]) -> None:
+    def _gather(self, host: str, event: Json, on_event: OnEvent) -> None:
         """An event that counts when all hosts have sent it."""
         name = str(event["event"]), int(event["point"])
         found = self._waiting.setdefault(name, {})
@@ -196,7 +196,7 @@ class FleetEngine:
                 names = ", ".join(host for host, runs in there.items() if not runs)
                 raise LoadFailed(f"the load engine did not start on {names}")
 
-    def _here(self, host: str, event: Json) -> dict[str, Any]:
+    def _here(self, host: str, event: Json) -> Json:
         """The event with its times on the lab's clock."""
         clock = self.clocks[host]
         return {
@@ -206,7 +206,7 @@ class FleetEngine:
         }
 
 
-def _together(events: Sequence[Json]) -> dict[str, Any]:
+def _together(events: Sequence[Json]) -> Json:
     """Events of all hosts as one: counts added, the first start, the last end."""
     found = dict(events[0])
     for key, value in found.items():

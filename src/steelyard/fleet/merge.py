@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from steelyard import _core
 from steelyard.fleet.connection import Offset
 from steelyard.fleet.on_host import HostResult
-from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed, noticed
+from steelyard.lab.engines.result import EngineResult, Facts, LoadFailed, Notice, noticed
 from steelyard.lab.engines.result_tables import on_clock
 from steelyard.quantities import count
 from steelyard.run_tables.questions import asked
@@ -84,9 +84,8 @@ def merged(parts: Sequence[Part]) -> EngineResult:
     return EngineResult(parts[0].own.result.engine, tables, _facts(parts))
 
 
-def _notices(part: Part) -> Iterator[tuple[str, str]]:
-    own = part.own.result.tables["notices"]
-    for code, text in (*each(own, "code", "text"), *part.own.notices):
+def _notices(part: Part) -> Iterator[Notice]:
+    for code, text in (*each(part.own.result.tables["notices"], "code", "text"), *part.own.notices):
         yield code, f"host {part.host}: {text}"
 
 

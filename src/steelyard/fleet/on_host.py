@@ -20,7 +20,7 @@ from distributed import get_worker, secede
 from steelyard.fleet.connection import beat, end_without
 from steelyard.lab.engines.jdbc import missing
 from steelyard.lab.engines.process import LoadProcess
-from steelyard.lab.engines.result import EngineResult, Json
+from steelyard.lab.engines.result import EngineResult, Json, Notice
 from steelyard.lab.observe.monitoring import Monitoring
 from steelyard.lab.run_parts import Pulse
 from steelyard.monitors import Target, made
@@ -39,7 +39,7 @@ class HostResult:
 
     result: EngineResult
     samples: Columns
-    notices: tuple[tuple[str, str], ...]
+    notices: tuple[Notice, ...]
 
 
 # by engine_id

@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.fleet.bus import Bus
@@ -24,7 +23,7 @@ _FAR_NS = 1_000_000
 _DRIVER_S = 330.0
 
 
-def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
+def checked(fleet: Fleet, folder: Path) -> Json:
     """What was found: a table per host, and findings. Raises InputError when a host is not there.
 
     Of each host: version, cpus, files (most open at once), ports (local ones), offset_ms and bound_ms of its
@@ -32,7 +31,7 @@ def checked(fleet: Fleet, folder: Path) -> dict[str, Any]:
     """
     with Bus(Connection.of(fleet, folder), fleet.with_role("load")) as bus:
         offsets = bus.offsets()
-        hosts: dict[str, dict[str, Any]] = {}
+        hosts: dict[str, Json] = {}
         for name in bus.hosts:
             facts, clock = bus.facts[name], offsets[name]
             low, high = facts["ports"]

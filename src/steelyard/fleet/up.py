@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from distributed import Scheduler
 
 from steelyard.errors import InputError
 from steelyard.fleet.connection import make_certificate, security, texts
+from steelyard.lab.engines.result import Say
 from steelyard.quantities import count
 from steelyard.study.fleet import SCHEDULER_FILE, Fleet, FleetHost
 
@@ -30,7 +31,9 @@ AT_ONCE = 32
 _END_S = 10.0
 _LEAVE_S = 30.0
 _LOOK_S = 0.2
+
 _Process = subprocess.Popen[bytes]
+_Workers = dict[str, _Process]  # by host
 SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -41,7 +44,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
+def up(fleet: Fleet, folder: Path, say: Say) -> None:
     """Starts scheduler and workers, and ends them on SIGINT, SIGTERM or SIGHUP. Raises InputError.
 
     say: is called with each step. Returns when a host is lost, with its cause as the last step.
@@ -57,7 +60,7 @@ def up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
         asyncio.run(_up(fleet, folder, say))
 
 
-async def _up(fleet: Fleet, folder: Path, say: Callable[[str], None]) -> None:
+async def _up(fleet: Fleet, folder: Path, say: Say) -> None:
     file, stop = folder / SCHEDULER_FILE, asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -94,7 +97,7 @@ async def _all_there(
     scheduler: Scheduler,
     fleet: Fleet,
     certificate: Mapping[str, str],
-    workers: dict[str, _Process],
+    workers: _Workers,
     stop: asyncio.Event,
 ) -> None:
     """Starts a worker on each host, and waits for all. Raises InputError."""
@@ -131,9 +134,9 @@ def _ended(workers: Mapping[str, _Process]) -> tuple[str, str] | None:
 
 
 @contextmanager
-def _ended_at_last() -> Generator[dict[str, _Process]]:
+def _ended_at_last() -> Generator[_Workers]:
     """For workers by host: at the end of the context they end."""
-    started: dict[str, _Process] = {}
+    started: _Workers = {}
     try:
         yield started
     finally:
@@ -176,8 +179,7 @@ def reaching(host: FleetHost, *arguments: str) -> list[str]:
         return [sys.executable, *arguments]
     if host.reach is not None:
         return [*host.reach, host.python, *arguments]
-    remote = shlex.join([host.python, *arguments])
-    return ["ssh", "-o", "BatchMode=yes", host.address, remote]
+    return ["ssh", "-o", "BatchMode=yes", host.address, shlex.join([host.python, *arguments])]
 
 
 def own_address(fleet: Fleet) -> str:

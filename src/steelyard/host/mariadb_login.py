@@ -78,12 +78,11 @@ def parse(address: str) -> Address:
         raise InputError("tls=verify-full and ca_file=FILE must be used together", "give both or neither")
     if not parts.hostname and "socket" not in given:
         raise InputError("the address names no host", _FORM)
-    password = unquote(parts.password) if parts.password else None
     return Address(
         parts.hostname or "localhost",
         port,
         unquote(parts.username),
-        password,
+        unquote(parts.password) if parts.password else None,
         database,
         given.get("socket"),
         tls,

@@ -13,7 +13,16 @@ from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.lab import run_parts
 from steelyard.lab.engines.plan import engine_limit_s, engine_plan
-from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, joined, noticed, samples_of
+from steelyard.lab.engines.result import (
+    EngineResult,
+    Json,
+    LoadFailed,
+    Notice,
+    OnEvent,
+    joined,
+    noticed,
+    samples_of,
+)
 from steelyard.lab.engines.result_tables import backlog_notices, run_tables
 from steelyard.lab.environment.redaction import redacted_run
 from steelyard.lab.laboratory import Laboratory, Times
@@ -34,14 +43,14 @@ _ANSWER_S = 30.0
 
 
 @dataclass
-class Listener:
+class _Listener:
     """Marks the edges of phases, and reports the rate of the last second.
 
     last: transactions and time (ns) of the last tick.
     """
 
     mark: Callable[[], None]
-    phase: Callable[[Json], None]
+    phase: OnEvent
     tick: Callable[[float], None]
     last: tuple[int, int] = (0, 0)
 
@@ -103,7 +112,7 @@ def _load(
             if event["phase"] == "cool-down":
                 laboratory.host.confirm(slot.option, pids)
 
-        listener = Listener(monitoring.mark, phase, laboratory.progress.tick)
+        listener = _Listener(monitoring.mark, phase, laboratory.progress.tick)
         with run_parts.Pulse():
             result = engine.result(listener, engine_limit_s(laboratory.study, slot, load))
         engine.stop()
@@ -142,7 +151,7 @@ def _tranches(laboratory: Laboratory, load: Load) -> Tranches | None:
     return Tranches(pid, group, server.latch_names, sleeps=probes.latches, gets=probes.latch_count_s > 0)
 
 
-def _unavailable(study: Study, load: Load, tranches: Tranches | None) -> Iterator[tuple[str, str]]:
+def _unavailable(study: Study, load: Load, tranches: Tranches | None) -> Iterator[Notice]:
     """Notices on probes that the study asks for and this subject has not."""
     # a guest has probes in its own kernel
     if load.own_clock and load.server is None and study.probes.sources:

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from steelyard.declared_metrics import Declared
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.lab.engines.process import Place, RunningEngine
-from steelyard.lab.engines.result import EngineResult, Json, joined, noticed, samples_of
+from steelyard.lab.engines.result import EngineResult, Json, Notice, Tables, joined, noticed, samples_of
 from steelyard.lab.engines.result_tables import engine_samples, error_notices, outcome, run_tables
 from steelyard.lab.environment.redaction import redact
 from steelyard.lab.machine.host_settings import Host
@@ -52,7 +52,7 @@ select * exclude place from ranked where place <= $1 order by point, place
 """
 
 
-def _monitored_latches(tables: Mapping[str, Columns], declared: Declared) -> dict[str, Columns]:
+def _monitored_latches(tables: Tables, declared: Declared) -> dict[str, Columns]:
     """One row per load point and latch; none where no monitor read latches."""
     counters = {
         (monitor, metric.name, metric.latch)
@@ -134,7 +134,7 @@ class Laboratory:
     placement: Placement
     host: Host
     progress: Progress
-    admit: Callable[[str, Mapping[str, Any]], None]
+    admit: Callable[[str, Json], None]
     place: Place
     numbers: Numbers
 
@@ -154,7 +154,7 @@ class Laboratory:
         load: Load,
         times: Times,
         result: EngineResult,
-        tables: Mapping[str, Columns],
+        tables: Tables,
     ) -> Run:
         """A run whose load ran to its end; void where it is no result all the same."""
         tps, cause = outcome(slot.option.workload, result, tables)
@@ -183,7 +183,7 @@ class Laboratory:
         result: EngineResult,
         times: Times,
         samples: Sequence[Columns],
-        notices: Iterable[tuple[str, str]],
+        notices: Iterable[Notice],
     ) -> dict[str, Columns]:
         """The tables of a run with a server or in process. samples, notices: what was observed beside it."""
         work = self.works[slot.option.label]

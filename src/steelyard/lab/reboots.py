@@ -6,18 +6,18 @@ The order and state of the runs is in the bundle; this module only gets the mach
 import shlex
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from steelyard.lab.engines.result import Json
 from steelyard.lab.machine.host_settings import Boot, BootNeeded
 from steelyard.lab.runner import StudyFailed
 from steelyard.study.host_settings import KERNEL, boot_arguments
 from steelyard.study.study import Reboots
 from steelyard.study.workloads.program import filled
 
-STOP = "stop"
+_STOP = "stop"
 _COMMAND_S = 600
 _UNITS = Path("/etc/systemd/system")
 _UNIT = "steelyard-resume.service"
@@ -49,13 +49,11 @@ class Paused(Exception):
 
 def check_stop(bundle: Path) -> None:
     """Raises StudyFailed when the bundle contains a stop file."""
-    if (bundle / STOP).exists():
-        raise StudyFailed(f"{bundle / STOP} exists: the study continues only after this file is removed")
+    if (bundle / _STOP).exists():
+        raise StudyFailed(f"{bundle / _STOP} exists: the study continues only after this file is removed")
 
 
-def next_boot(
-    policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def next_boot(policy: Reboots, bundle: Path, need: BootNeeded, earlier: Sequence[Json]) -> Json:
     """The record to store in the bundle before the machine is booted.
 
     earlier: records of earlier boots. Raises StudyFailed when the limit of reboots is reached, or when
@@ -94,7 +92,7 @@ def pursue(policy: Reboots, bundle: Path, need: BootNeeded) -> Paused:
         output = (done.stderr or done.stdout).strip()
         raise StudyFailed(f"reboots.command ended with exit code {done.returncode}: {output}")
     after = "the study continues by itself" if policy.unit else f"then: steelyard resume {bundle}"
-    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / STOP} stops it")
+    return Paused(f"{need}: rebooting ({shlex.join(command)})", f"{after}; touch {bundle / _STOP} stops it")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.host.processes.limits import within
-from steelyard.lab.engines.result import EngineResult, LoadFailed, Sample
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, Sample, Tables
 from steelyard.monitors import Target
 from steelyard.monitors.sql.driver import DriverProcess
 from steelyard.quantities import quantity
@@ -108,8 +108,7 @@ def refuse_inconsistent(study: Study, work: Work, load: Load, loaded: bool = Fal
 def growth_samples(study: Study, work: Work, load: Load, t_ns: int) -> Iterator[Sample]:
     """Rows of the tables that runs add to, at the end of a run and as loaded."""
     for table, loaded in work.grows.items():
-        rows = _number(study, load, f"select count(*) from {table}")
-        yield t_ns, "data", table, "rows", float(rows)
+        yield t_ns, "data", table, "rows", float(_number(study, load, f"select count(*) from {table}"))
         yield t_ns, "data", table, "rows_loaded", float(loaded)
 
 
@@ -136,7 +135,7 @@ class Run:
     started_at: str
     seconds: float
     tps: float = 0.0
-    tables: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
+    tables: Tables = field(default_factory=dict[str, Columns])
     server_log: str = ""
     disturbed_share: float = 0.0
-    server_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    server_facts: Json = field(default_factory=dict[str, Any])

@@ -11,12 +11,13 @@ from itertools import groupby
 
 from steelyard.host.cpus.scheduling import NotTaken
 from steelyard.lab.alone import run_alone
+from steelyard.lab.engines.result import Tables
 from steelyard.lab.laboratory import Laboratory
 from steelyard.lab.run_parts import Run
 from steelyard.lab.turns.block import runs_in_turns
 from steelyard.run_tables.disturbance import Disturbance, disturbance
 from steelyard.run_tables.questions import asked
-from steelyard.run_tables.rows import Columns, each
+from steelyard.run_tables.rows import each
 from steelyard.study.host_settings import cpus_by_role, host_settings
 from steelyard.study.study import Slot
 
@@ -110,7 +111,7 @@ def _judged(laboratory: Laboratory, run: Run, redo: int) -> Run:
 
 
 def disturbance_of(
-    tables: Mapping[str, Columns], cpus: Mapping[str, frozenset[int]], quotas: Mapping[str, float]
+    tables: Tables, cpus: Mapping[str, frozenset[int]], quotas: Mapping[str, float]
 ) -> Disturbance | None:
     """The worst of its measure phases; None where none was disturbed.
 

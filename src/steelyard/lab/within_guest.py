@@ -129,8 +129,7 @@ def _await_ready(server: subprocess.Popen[bytes], ready: str) -> None:
 def _load(server: int, plan: Json, probes: Json) -> EngineResult:
     cpus = frozenset(os.sched_getaffinity(0))
     engine = LoadProcess("load", plan, cpus)
-    pids = {"server": server, "engine": engine.pid, "monitors": os.getpid()}
-    target = Target(pids=pids)
+    target = Target(pids={"server": server, "engine": engine.pid, "monitors": os.getpid()})
     monitoring = Monitoring(made({"processes": 1.0}), target, 0)
     probing = Probing(probes, target, cpus)
     monitoring.start(cpus)

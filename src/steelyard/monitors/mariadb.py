@@ -151,8 +151,7 @@ class MariaDBMonitor(_OneConnection):
         yield Sample("database", "sessions_limit", self._limits["max_connections"])
         if size := self._limits.get("query_cache_size"):
             # a cache that is off reports 0 free bytes
-            used = size - shown[_FREE] if shown.get(_FREE) else 0.0
-            yield Sample(_CACHE.entity, _CACHE.name, used)
+            yield Sample(_CACHE.entity, _CACHE.name, size - shown[_FREE] if shown.get(_FREE) else 0.0)
             yield Sample(_CACHE.entity, f"{_CACHE.name}_limit", size)
 
     def _shown(self, query: str) -> dict[str, float]:

@@ -11,6 +11,7 @@ from steelyard.declared_metrics import Cost, Declaration, DeclaredMetric
 from steelyard.monitors import Sample, Target, Unavailable, described
 
 _TIMEOUT_S = 5
+_Info = Mapping[str, Any]  # fields of INFO
 _SECTIONS = ("server", "clients", "memory", "stats", "cpu")
 _NS_PER_US = 1_000
 _NS_PER_S = 1_000_000_000
@@ -96,7 +97,7 @@ class ValkeyMonitor:
             self._client.close()
         self._client = None
 
-    def _shown(self) -> Mapping[str, Any]:
+    def _shown(self) -> _Info:
         from valkey import ValkeyError
 
         try:
@@ -105,7 +106,7 @@ class ValkeyMonitor:
             raise Unavailable(f"Valkey does not answer: {error}") from error
 
 
-def _fields(shown: Mapping[str, Any]) -> Iterator[Sample]:
+def _fields(shown: _Info) -> Iterator[Sample]:
     for field, metric in _FIELDS.items():
         if field in shown:
             # the monitor is a client too
@@ -116,7 +117,7 @@ def _fields(shown: Mapping[str, Any]) -> Iterator[Sample]:
                 yield Sample(metric.entity, f"{metric.name}_limit", limit)
 
 
-def _threads(shown: Mapping[str, Any]) -> Iterator[Sample]:
+def _threads(shown: _Info) -> Iterator[Sample]:
     for entity, (user, system) in _CPU.items():
         if user in shown:
             yield Sample(entity, "cpu_ns_total", _ns(shown[user]) + _ns(shown[system]))

@@ -30,12 +30,11 @@ def judgement_json(presented: Presented) -> dict[str, Any]:
     """
     from pydantic import TypeAdapter
 
-    about = presented.about
     return {
         "schema": SCHEMA,
         "all_points": presented.over(f"{presented.mean} over ", "at ") or None,
         "judgement": json.loads(TypeAdapter(Judgement).dump_json(presented.judgement)),
-        "about": json.loads(TypeAdapter(About).dump_json(about)),
+        "about": json.loads(TypeAdapter(About).dump_json(presented.about)),
     }
 
 

@@ -12,6 +12,7 @@ from steelyard.analysis.judgement import Comparison, WinMapCell
 from steelyard.bundle.evidence import grouped
 
 Row = Mapping[str, Any]
+_Texts = tuple[str, ...]
 _RATIO = "ratio"
 _HALF = "±"
 _NO_INTERVAL = " [no interval]"
@@ -104,13 +105,13 @@ class Table:
     data: Sequence[Row]
 
     @property
-    def head(self) -> tuple[str, ...]:
+    def head(self) -> _Texts:
         """The headings."""
         titles = tuple(column.title for column in self.columns)
         return tuple(title.removesuffix(" [95 % interval]") for title in titles) if self.bare else titles
 
     @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
+    def rows(self) -> tuple[_Texts, ...]:
         """The cells as text, ready to read; that no cell has an interval is not said in each."""
         texts = self._texts()
         if not self.bare:
@@ -123,7 +124,7 @@ class Table:
         texts = [text for row in self._texts() for text in row]
         return any(_NO_INTERVAL in t for t in texts) and not any(_INTERVAL.search(t) for t in texts)
 
-    def _texts(self) -> tuple[tuple[str, ...], ...]:
+    def _texts(self) -> tuple[_Texts, ...]:
         return tuple(tuple(text_of(row[c.key], c.say) for c in self.columns) for row in self.data)
 
     def column(self, key: str) -> Column:

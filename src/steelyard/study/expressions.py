@@ -15,6 +15,7 @@ _TOKEN = re.compile(
     r"|:(?P<variable>\w+)|(?P<word>[A-Za-z_]\w*)|(?P<sign><=|>=|<>|!=|<<|>>|[-+*/%=<>|#&~(),]))"
 )
 _INTEGER_MAX = 2**63 - 1
+_Token = tuple[str, str]  # kind and text
 _DEPTH_MAX = 40
 # from loosest to tightest
 _BINARY = (
@@ -73,8 +74,8 @@ class _Parser:
         self._at = 0
         self._depth = 0
 
-    def _cut(self) -> list[tuple[str, str]]:
-        tokens: list[tuple[str, str]] = []
+    def _cut(self) -> list[_Token]:
+        tokens: list[_Token] = []
         at, text = 0, self._text.rstrip()
         while at < len(text):
             found = _TOKEN.match(text, at)
@@ -95,7 +96,7 @@ class _Parser:
         what = f'"{token}" is not expected here' if token else "it ends too early"
         return self._place.error(f'the expression "{self._text}": {what}')
 
-    def _next(self) -> tuple[str, str]:
+    def _next(self) -> _Token:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
 
     def _take(self, *signs: str) -> str:

@@ -2,14 +2,14 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from steelyard.errors import InputError, nearest
 from steelyard.study.host_settings import check_setting, file_of
 from steelyard.study.kernel_files import out_of_range, why_refused
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import KeyPath, Setting, Settings, SettingTable
 from steelyard.study.passwords import secret_written
 from steelyard.study.study import Factor, Scope, Study
 from steelyard.study.validation_errors import explain
@@ -67,9 +67,9 @@ _RESERVED = frozenset(
 )
 
 
-def changes_of(study: Study, levels: Codes) -> dict[Scope, dict[str, Setting]]:
+def changes_of(study: Study, levels: Codes) -> dict[Scope, SettingTable]:
     """The settings of a combination of levels (code by factor), by scope."""
-    found: dict[Scope, dict[str, Setting]] = {}
+    found: dict[Scope, SettingTable] = {}
     for name, code in levels.items():
         factor = study.factors[name]
         found.setdefault(factor.scope, {}).update(settings_of(name, factor)[code])
@@ -78,7 +78,7 @@ def changes_of(study: Study, levels: Codes) -> dict[Scope, dict[str, Setting]]:
 
 def changed(workload: _W, client: Settings) -> _W:
     """The workload with client settings in place of its own. Raises ValidationError."""
-    raw: dict[str, Any] = workload.model_dump(exclude_unset=True)
+    raw = workload.model_dump(exclude_unset=True)
     paths = workload.client_settings()
     for key, value in client.items():
         *path, last = paths[key]
@@ -208,7 +208,7 @@ def settings_of(name: str, factor: Factor) -> dict[str, Settings]:
     return found
 
 
-def place_of_setting(study: Study, levels: Codes, scope: Scope, key: str) -> tuple[str, ...]:
+def place_of_setting(study: Study, levels: Codes, scope: Scope, key: str) -> KeyPath:
     """Where the study gives a combination of levels this setting of a scope."""
     for at, name, _ in settings_given(study, scope):
         if name == key and at[0] == "factors" and levels[at[1]] == at[3]:
@@ -220,7 +220,7 @@ def place_of_setting(study: Study, levels: Codes, scope: Scope, key: str) -> tup
     return ("subject", "session" if scope == "session" else "settings", key)
 
 
-def level_of_statement(study: Study, levels: Codes, statement: str) -> tuple[str, ...] | None:
+def level_of_statement(study: Study, levels: Codes, statement: str) -> KeyPath | None:
     """The place of the level that gives a statement's text; None: the text is the workload's own.
 
     levels: code by factor.
@@ -251,9 +251,9 @@ def statements_located(study: Study, label: str, levels: Codes) -> Generator[Non
                 raise
 
 
-def settings_given(study: Study, scope: Scope) -> Iterator[tuple[tuple[str, ...], str, Setting]]:
+def settings_given(study: Study, scope: Scope) -> Iterator[tuple[KeyPath, str, Setting]]:
     """Every setting of a scope in a study, once per place: its place, its name, its value."""
-    fixed: Mapping[str, tuple[tuple[str, ...], Settings]] = {
+    fixed: Mapping[str, tuple[KeyPath, Settings]] = {
         "server": (("subject", "settings"), study.subject.settings),
         "session": (("subject", "session"), study.subject.session),
         "host": (("host",), study.host),

@@ -20,6 +20,8 @@ from steelyard.errors import nearest
 if TYPE_CHECKING:  # the guard of each study imports this module, and pydantic would be most of its start
     from steelyard.study.key_types import Setting, Settings
 
+_Cpus = frozenset[int]
+
 # sessions of the server, whose threads have no control group of their own
 SESSIONS = "report"
 ROLES = ("server", "engine", "hogs", SESSIONS)
@@ -79,7 +81,7 @@ class Schedule(_Attributes):
     rt_priority: int | None = None
     nice: int | None = None
     slice_ms: float | None = None
-    cpus: frozenset[int] | None = None
+    cpus: _Cpus | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Share(_Attributes):
     cpu_quota: CPU time per second, in seconds.
     """
 
-    cpuset: frozenset[int] | None = None
+    cpuset: _Cpus | None = None
     cpu_weight: int | None = None
     cpu_quota: float | None = None
 
@@ -122,9 +124,7 @@ def host_settings(settings: Settings) -> HostSettings:
     )
 
 
-def cpus_by_role(
-    settings: Settings, server: frozenset[int], engine: frozenset[int]
-) -> dict[str, frozenset[int]]:
+def cpus_by_role(settings: Settings, server: _Cpus, engine: _Cpus) -> dict[str, _Cpus]:
     """The CPUs that each role may use. server, engine: where the study places them unless a setting does.
 
     A pooler and hogs stand with the server, the lab's monitors are not named: they work for both.
@@ -257,7 +257,7 @@ def idle(settings: Settings, background_clients: int = 0) -> dict[str, str]:
     return found
 
 
-def cpus_of(text: str) -> frozenset[int]:
+def cpus_of(text: str) -> _Cpus:
     """`0-2,5` as numbers. Raises ValueError."""
     if len(text) > _LONGEST_LIST:
         raise ValueError(f"the list of CPUs is too long: {len(text):,} characters")

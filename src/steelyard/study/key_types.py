@@ -25,8 +25,10 @@ from steelyard.errors import nearest
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
+SettingTable = dict[str, Setting]
 KeyPath = tuple[str, ...]
 Toml = dict[str, Any]  # a table of TOML
+Idle = Iterator[tuple[KeyPath, str]]  # keys without effect, each with the reason
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class Strict(BaseModel):
 
     ONLY_IF: ClassVar[Mapping[str, str]] = {}
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """Keys without effect beside the others of their table, each with the reason; of tables below too."""
         for key, condition in self.ONLY_IF.items():
             if reason := self._unmet(condition):
@@ -182,8 +184,7 @@ def flat(table: Any) -> Any:
     found: Toml = {}
     for key, value in cast(Toml, table).items():
         if isinstance(value, dict):
-            inner = cast(Toml, flat(value))
-            found.update({f"{key}.{name}": setting for name, setting in inner.items()})
+            found.update({f"{key}.{name}": setting for name, setting in cast(Toml, flat(value)).items()})
         else:
             found[key] = value
     return found

@@ -105,7 +105,6 @@ def fleet_of(path: Path) -> Fleet:
     raw = toml_of(text, str(path))
     if "fleet" not in raw:
         raise InputError(f"{path}: has no [fleet]", "[fleet.hosts.NAME] with address and roles, per host")
-    own = {"fleet": raw["fleet"]}
-    fleet = validated(_File, own, text, str(path)).fleet
+    fleet = validated(_File, {"fleet": raw["fleet"]}, text, str(path)).fleet
     folder = path.parent.absolute() / Path(fleet.folder).expanduser()
     return fleet.model_copy(update={"folder": str(folder)})

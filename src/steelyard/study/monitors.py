@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from steelyard.study.key_types import FileName, Form, SqlText, Strict
+from steelyard.study.key_types import FileName, Form, SqlText, Strict, Toml
 
 Column = Annotated[
     str,
@@ -13,7 +13,7 @@ Column = Annotated[
         "invalid column: use lower-case letters, digits and underscores (name it by `as` in the SQL)",
     ),
 ]
-MonitorName = Annotated[
+_MonitorName = Annotated[
     str,
     Form(
         r"^[a-z0-9][a-z0-9-]{0,31}$",
@@ -78,7 +78,7 @@ def _tag(value: Any) -> str:
 
 # tags stand in the paths of errors, so none may be a key: a key holds no blank here
 Monitors = dict[
-    MonitorName,
+    _MonitorName,
     Annotated[Annotated[_RateHz, Tag("a rate")] | Annotated[SqlMonitor, Tag("a query")], Discriminator(_tag)],
 ]
 
@@ -105,7 +105,7 @@ class Probes(Strict):
     costs 5 to 50 % of throughput; 0: none"""
 
     @property
-    def of_the_kernel(self) -> dict[str, Any]:
+    def of_the_kernel(self) -> Toml:
         """The probes that need no server with known latches: all but latches and their gets."""
         return self.model_dump(exclude={"latches", "latch_count_s"})
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from steelyard.errors import InputError, nearest
 from steelyard.study.factors import (
+    Codes,
     changed,
     changes_of,
     check_factors,
@@ -57,7 +58,7 @@ def options(study: Study) -> list[Option]:
     return found
 
 
-def _label(study: Study, levels: Mapping[str, str]) -> str:
+def _label(study: Study, levels: Codes) -> str:
     """The codes of its levels; of a study without factors the subject."""
     return "_".join(levels.values()) or study.subject.kind
 
@@ -127,7 +128,7 @@ def _has(table: Any, path: Sequence[str]) -> bool:
     return True
 
 
-def _resolved(study: Study, levels: Mapping[str, str]) -> Option:
+def _resolved(study: Study, levels: Codes) -> Option:
     """The option of these levels: here factors become settings. Raises InputError."""
     label, changes = _label(study, levels), changes_of(study, levels)
     try:

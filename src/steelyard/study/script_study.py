@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import tomli_w
 
@@ -16,6 +15,7 @@ from steelyard.errors import InputError
 from steelyard.sql_text import commands_of, script_of
 from steelyard.study.expressions import Place, Tree, parse
 from steelyard.study.expressions import variables_of as variables_in
+from steelyard.study.key_types import Toml
 
 # what a study file cannot begin with
 _SQL = re.compile(
@@ -91,7 +91,7 @@ def scripts_study(scripts: Sequence[str], scale: int, variables: Sequence[str]) 
 
     Raises InputError.
     """
-    study: dict[str, Any] = {
+    study: Toml = {
         "name": "pgbench",
         "question": f"What does {' and '.join(scripts)} do on this server?",
         "workload": {"kind": "pgbench", "script": list(scripts), "scale": scale},
@@ -113,7 +113,7 @@ def _number(text: str) -> int | float | str:
 
 
 @dataclass(frozen=True)
-class Variable:
+class _Variable:
     """A `\\set` as a generator of the study file. line: as written; by_scale: depends on :scale, 1 here."""
 
     name: str
@@ -122,9 +122,9 @@ class Variable:
     by_scale: bool
 
 
-def variables_of(text: str) -> list[Variable]:
+def variables_of(text: str) -> list[_Variable]:
     """Of each `\\set` line that is understood, in their order."""
-    found: dict[str, Variable] = {}
+    found: dict[str, _Variable] = {}
     constants, scaled = {"scale": 1}, {"scale"}
     for command in script_of(text):
         if command.meta and (variable := _variable(f"\\{command.meta} {command.rest}", constants, scaled)):
@@ -147,7 +147,7 @@ def instead_of_set(text: str) -> str:
     return f"for {lines} write parameters = {{ {generators} }}, and keep {names} in the SQL{scale}"
 
 
-def _variable(line: str, constants: dict[str, int], scaled: Set[str]) -> Variable | None:
+def _variable(line: str, constants: dict[str, int], scaled: Set[str]) -> _Variable | None:
     """constants: values of variables that are not drawn; a new one is added. scaled: those of :scale."""
     found = _SET.match(line)
     if found is None or len(found[2]) > _EXPRESSION_CHARACTERS_MAX:
@@ -167,7 +167,7 @@ def _variable(line: str, constants: dict[str, int], scaled: Set[str]) -> Variabl
                 generator = f'{{ kind = "choice", values = [{value}] }}'
     except (InputError, ValueError, KeyError, ZeroDivisionError):
         return None
-    return Variable(name, generator, line, not scaled.isdisjoint(variables_in(tree)))
+    return _Variable(name, generator, line, not scaled.isdisjoint(variables_in(tree)))
 
 
 def _value(tree: Tree, constants: Mapping[str, int]) -> int:

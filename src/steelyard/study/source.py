@@ -136,8 +136,7 @@ def _check(raw: Toml, text: str, origin: str) -> None:
             where = f"{origin}:{line_of(text, path) or 1}: {'.'.join(map(str, path))}"
             raise InputError(f"{where}: {cause}")
         if isinstance(value, dict):
-            table = cast("Toml", value)
-            left.extend(((*path, key), inner) for key, inner in table.items())
+            left.extend(((*path, key), inner) for key, inner in cast("Toml", value).items())
         elif isinstance(value, list):
             left.extend(((*path, place), inner) for place, inner in enumerate(cast("list[Any]", value)))
 

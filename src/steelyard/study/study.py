@@ -16,6 +16,7 @@ from steelyard.study.key_types import (
     KeyName,
     Setting,
     Settings,
+    SettingTable,
     SqlText,
     Strict,
     StudyName,
@@ -65,9 +66,9 @@ class Subject(Strict):
     """checksums of PostgreSQL's data pages, fixed when the data directory is made: on or off in every option;
     server: each version's own default; auto: on in every option where the versions' defaults differ (off
     before 18), else the default"""
-    settings: dict[str, Setting] = {}
+    settings: SettingTable = {}
     """server settings, the same in every option"""
-    session: dict[str, Setting] = {}
+    session: SettingTable = {}
     """session settings, the same in every option"""
 
     facts: dict[str, SqlText] = {}
@@ -80,7 +81,7 @@ class Factor(Strict):
     scope: Scope
     setting: str | None = None
     """the setting that the levels change; default: the factor's name"""
-    levels: dict[Code, Setting | Annotated[dict[str, Setting], BeforeValidator(flat)]] = Field(min_length=1)
+    levels: dict[Code, Setting | Annotated[SettingTable, BeforeValidator(flat)]] = Field(min_length=1)
     """by code: the value of the setting, or a table of settings; of scope server also {file = 'A.conf'}: a
     settings file of PostgreSQL or MariaDB; of scope schema: SQL that is executed after the data are loaded,
     or {sql_file = 'NAME.sql'}; with `setting`, true or false: whether SQL of that name of the workload is
@@ -186,6 +187,9 @@ class Reboots(Strict):
         return self
 
 
+_Exclusions = list[dict[str, str | list[str]]]
+
+
 class Study(Strict):
     """A question, a subject, a workload, factors, a plan."""
 
@@ -195,11 +199,9 @@ class Study(Strict):
     workload: AnyWorkload = StatementWorkload()
     factors: dict[KeyName, Factor] = {}
     """what changes; none: one option is measured alone"""
-    exclude: list[dict[str, str | list[str]]] = Field(
-        default_factory=list[dict[str, str | list[str]]], max_length=1000
-    )
+    exclude: _Exclusions = Field(default_factory=_Exclusions, max_length=1000)
     """combinations to leave out: codes by factor, and the reason under 'why'"""
-    host: Annotated[dict[str, Setting], BeforeValidator(flat)] = {}
+    host: Annotated[SettingTable, BeforeValidator(flat)] = {}
     """settings of scope host, the same in every option"""
     fleet: Fleet | None = None
     """machines that take part; default: this one alone"""
@@ -237,9 +239,9 @@ class Option:
     levels: Mapping[str, str]
     workload: Workload
     bindir: str | None = None
-    server: Settings = field(default_factory=dict[str, Setting])
-    session: Settings = field(default_factory=dict[str, Setting])
-    host: Settings = field(default_factory=dict[str, Setting])
+    server: Settings = field(default_factory=SettingTable)
+    session: Settings = field(default_factory=SettingTable)
+    host: Settings = field(default_factory=SettingTable)
     schema: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

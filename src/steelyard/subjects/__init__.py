@@ -10,7 +10,7 @@ from steelyard.errors import InputError, nearest
 from steelyard.host.cpus.scheduling import Placement
 from steelyard.host.finding import Finding
 from steelyard.host.processes.guard import Guard
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import Settings, SettingTable
 from steelyard.study.study import Option, Options, Scope, Study
 from steelyard.study.workloads.of_files import ReplayWorkload
 from steelyard.study.workloads.queries import QueriesWorkload
@@ -193,7 +193,7 @@ class Kind:
     takes: tuple[type[Workload], ...]
     protocol: str = "postgres"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
-    durability_off: Settings = field(default_factory=dict[str, Setting])
+    durability_off: Settings = field(default_factory=SettingTable)
     scopes: Mapping[Scope, str] = field(default_factory=lambda: _SCOPES)
     checksums: Callable[[Study, Options], str] | None = None
     monitors: tuple[str, ...] = ("host", "processes", "disturbance")

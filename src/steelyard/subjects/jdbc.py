@@ -67,7 +67,7 @@ def check(study: Study, options: Options) -> None:
         raise InputError("a JDBC driver loads no data files", hint, ("workload", "kind"))
 
 
-class Jdbc(SharedSubject):
+class _Jdbc(SharedSubject):
     """The server at a URL, as it is; or a database of the study's own in the engine's process."""
 
     def __init__(self, bench: Bench) -> None:
@@ -135,7 +135,7 @@ def load_statements(work: Work) -> list[str]:
 
 KIND = Kind(
     "a JDBC server",
-    make=Jdbc,
+    make=_Jdbc,
     check=check,
     takes=(StatementWorkload,),
     lacks={

@@ -77,13 +77,12 @@ class Latch(Subject):
         cache line: the engine measures the latch's own before each load point.
         """
         costs = json.loads(_core.latch_calibrate(sorted(os.sched_getaffinity(0))))
-        known = {
-            name: costs[measured]["median"]
-            for name, measured in _CALIBRATED.items()
-            if costs[measured] is not None
-        }
         return {
-            **known,
+            **{
+                name: costs[measured]["median"]
+                for name, measured in _CALIBRATED.items()
+                if costs[measured] is not None
+            },
             "wakes": costs["wakes"] or [],
             "pauses": costs["pauses"],
             "cpus": costs["cpus"],
@@ -109,9 +108,8 @@ def _plan(option: Option) -> dict[str, Any]:
     assert isinstance(workload, CacheWorkload)
     settings = {**_DEFAULTS, **option.server}
     placement, spin = settings.pop("placement"), settings.pop("spin")
-    keys = workload.model_dump(exclude={"kind", "hold_tail_share", "hold_tail_ns"})
     return {
-        **keys,
+        **workload.model_dump(exclude={"kind", "hold_tail_share", "hold_tail_ns"}),
         **settings,
         "spin": None if spin == "default" else spin,
         "cpus": sorted(os.sched_getaffinity(0)) if placement == "pinned" else [],

@@ -37,7 +37,7 @@ def check(study: Study, _options: Options) -> None:
             raise InputError(f"{value!r} is not a whole number from 0 to {_DELAY_MAX_US:,}", at=at)
 
 
-class Null(SharedSubject):
+class _Null(SharedSubject):
     """A process of the lab that speaks a minimum of PostgreSQL's protocol."""
 
     def __init__(self, bench: Bench) -> None:
@@ -98,7 +98,7 @@ class Null(SharedSubject):
 
 KIND = Kind(
     "the null subject",
-    make=Null,
+    make=_Null,
     check=check,
     takes=(StatementWorkload,),
     lacks=NO_SERVER,

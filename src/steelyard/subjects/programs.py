@@ -17,7 +17,7 @@ from typing import Any
 from steelyard.errors import InputError, nearest
 from steelyard.host.processes.process_mark import VARIABLE, Mark, imprint, with_mark
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import Settings, SettingTable
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.program import FILLED, ProgramWorkload, better_by, filled, names_in
 from steelyard.subjects import NO_SERVER, Bench, Kind, Load, Subject, SubjectFailed
@@ -83,13 +83,12 @@ class Command(Subject):
         plan = workload.model_dump(include={"score", "scores", "time", "exit_code", "deadline_s"})
         plan["unit"] = workload.score_unit
         points = [self._instances(workload, option, number) for number in self._bench.study.plan.clients]
-        settings = _settings(option)
         return Load(
             engine="programs",
             plan={**plan, "instances": points, "outputs": str(self._outputs)},
             facts={
                 "version": program,
-                "settings": settings,
+                "settings": _settings(option),
                 "sources": dict.fromkeys(option.server, "study"),
             },
         )
@@ -110,8 +109,7 @@ class Command(Subject):
         plan = self._bench.study.plan
         places = self._bench.placement
         cpus = places.server | places.engine
-        settings = _settings(option)
-        apart = settings["placement"] == "set"
+        apart = _settings(option)["placement"] == "set"
         sets = divide(cpus, number) if apart else [cpus] * number
         found: list[dict[str, Any]] = []
         for instance, own in enumerate(sets):
@@ -182,11 +180,10 @@ class Command(Subject):
                 raise SubjectFailed(f"workload.prepare ended with exit code {done.returncode}: {tail}")
 
     def _folders(self) -> Settings:
-        shipped = resources.files("steelyard.catalog") / "programs"
         return {
             "study": str(self._bench.study_folder.absolute()),
             "scratch": str(self._bench.folder),
-            "programs": str(shipped),
+            "programs": str(resources.files("steelyard.catalog") / "programs"),
         }
 
     def _beside(self, path: str) -> Path:
@@ -206,7 +203,7 @@ def _program(option: Option) -> ProgramWorkload:
     return option.workload
 
 
-def _settings(option: Option) -> dict[str, Setting]:
+def _settings(option: Option) -> SettingTable:
     return {**_DEFAULTS, **option.server}
 
 

@@ -12,6 +12,7 @@ from steelyard.study.study import Option, Scope, Study
 from steelyard.subjects import Load, SubjectFailed
 
 # of a server that ends at a name that it does not have
+_Refused = dict[tuple[Scope, str], str]  # why, by scope and name of a setting
 _UNKNOWN = re.compile("unrecognized|unknown|ambiguous|bad directive|it has nothing|no setting", re.IGNORECASE)
 
 
@@ -31,7 +32,7 @@ def accepted(
 
     None: it does not start. A server ends at the first setting that it refuses: it is started until it stays.
     """
-    refused: dict[tuple[Scope, str], str] = {}
+    refused: _Refused = {}
     errors: list[InputError] = []
     load = None
     wanted = option
@@ -83,7 +84,7 @@ def refuse_others(
         raise SettingsRefused("server", refused)
 
 
-def _blamed(failure: SubjectFailed, option: Option) -> dict[tuple[Scope, str], str]:
+def _blamed(failure: SubjectFailed, option: Option) -> _Refused:
     """The settings of an option that a failure is about, with its words; {}: it names none."""
     words = str(failure).removeprefix(f"option {option.label}: ")
     if isinstance(failure, SettingsRefused):

@@ -7,7 +7,7 @@ the bundle and the guard stops the servers.
 import os
 import shutil
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from steelyard.declared_metrics import as_json
 from steelyard.errors import InputError
 from steelyard.host.processes.signals import Interrupts
 from steelyard.lab import reboots
-from steelyard.lab.engines.result import noticed
+from steelyard.lab.engines.result import Tables, noticed
 from steelyard.lab.laboratory import Progress
 from steelyard.lab.machine.host_settings import BootNeeded, boot_facts
 from steelyard.lab.rehearsal.findings import Findings
@@ -148,8 +148,7 @@ def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, inter
     how = prepared.study.reboots
     if prepared.boots:
         reboots.check_stop(writer.path)
-        known = Bundle(writer.path).environment.get("boots", [])
-        if facts := boot_facts(prepared.options, known):
+        if facts := boot_facts(prepared.options, Bundle(writer.path).environment.get("boots", [])):
             writer.add_to_environment("boots", facts)
     try:
         _run_blocks(prepared, writer, progress, interrupts)
@@ -200,7 +199,7 @@ def _run_blocks(
                     redo, whole, disturbed = redo - 1, whole - 1, True
 
 
-def _keep(writer: BundleWriter, run: Run, refused: Sequence[str], more: Mapping[str, Columns]) -> None:
+def _keep(writer: BundleWriter, run: Run, refused: Sequence[str], more: Tables) -> None:
     """more: further tables of the run."""
     number = writer.next_run()
     slot, own = run.slot, {name: [getattr(run, name)] for name in _OF_RUN.split()}

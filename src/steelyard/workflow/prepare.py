@@ -2,11 +2,11 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.bundle.storage.study_files import checksum
+from steelyard.bundle.storage.study_files import Files, checksum
 from steelyard.errors import InputError, nearest
 from steelyard.lab.machine.refused_settings import permitted
 from steelyard.lab.turns.block import overhead_s
@@ -54,7 +54,7 @@ class PreparedStudy:
     blocks: Sequence[Sequence[Slot]]
     refused: Sequence[str]
     one_after_another: str
-    files: Mapping[str, Path | str]
+    files: Files
     folder: Path
     left_out: Sequence[str]
 

@@ -1,13 +1,12 @@
 """The resolution of this machine, as the newest study in a folder measured it."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from steelyard import quantities as fmt
 from steelyard.analysis.comparison.stopping import stopped, whole_blocks
 from steelyard.analysis.comparison.unlike import SERVER_VERSION, unlike_facts
 from steelyard.analysis.judge import judge
+from steelyard.bundle.evidence import Facts
 from steelyard.bundle.reader import Bundle
 from steelyard.errors import InputError
 from steelyard.host.finding import Finding
@@ -20,7 +19,7 @@ _OF_STUDY = ("placement.server_cpus", "placement.engine_cpus", SERVER_VERSION, "
 _BUNDLES_MAX = 10
 
 
-def resolution_finding(folder: Path, environment: Mapping[str, Any]) -> Finding:
+def resolution_finding(folder: Path, environment: Facts) -> Finding:
     """From the newest finished bundle in the folder that this machine measured, and that has a resolution.
 
     environment: of this machine.
@@ -47,7 +46,7 @@ def _newest(folder: Path) -> list[Path]:
     return sorted(found, key=written_s, reverse=True)
 
 
-def _resolution(path: Path, environment: Mapping[str, Any]) -> str:
+def _resolution(path: Path, environment: Facts) -> str:
     """As a sentence; '' for a bundle of another machine, a clock of its own, or without a resolution."""
     bundle = Bundle(path)
     study = bundle.study

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.study_files import changed_files
@@ -17,7 +16,7 @@ from steelyard.errors import InputError, brief, typed
 from steelyard.host.cpus.scheduling import Placement, place
 from steelyard.host.processes.guard import Guard, GuardLost
 from steelyard.lab.engines.process import Place
-from steelyard.lab.engines.result import LoadFailed
+from steelyard.lab.engines.result import Json, LoadFailed, Say
 from steelyard.lab.environment.environment import environment
 from steelyard.lab.environment.redaction import redact_text, without_secrets
 from steelyard.lab.laboratory import Laboratory, Numbers, Progress
@@ -46,7 +45,7 @@ def _place_of_engines(prepared: PreparedStudy) -> AbstractContextManager[Place]:
     return _of_fleet("place").load_hosts(fleet, prepared.folder / fleet.folder, drivers)
 
 
-def fleet_up(file: Path, say: Callable[[str], None]) -> None:
+def fleet_up(file: Path, say: Say) -> None:
     """Starts scheduler and workers, and ends them on SIGINT. Raises InputError."""
     fleet = fleet_of(file)
     _of_fleet("up").up(fleet, Path(fleet.folder), say)
@@ -129,14 +128,14 @@ def refuse_changed(bundle: Bundle, prepared: PreparedStudy) -> None:
         )
 
 
-def refuse_other_server(path: Path, option: str, facts: Mapping[str, Any]) -> None:
+def refuse_other_server(path: Path, option: str, facts: Json) -> None:
     """Raises InputError where an option's server differs from that of the finished runs."""
     environment = Bundle(path).environment
     if (then := environment.get("servers", {}).get(option)) is not None:
         refuse_other(path, {**environment, "server": then}, {**environment, "server": facts})
 
 
-def refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def refuse_other(path: Path, then: Json, now: Json) -> None:
     """Raises InputError where facts have changed."""
     from steelyard.analysis.comparison.unlike import unlike_facts
 
@@ -152,7 +151,7 @@ def refuse_other(path: Path, then: Mapping[str, Any], now: Mapping[str, Any]) ->
 # length of a cause of failure: logs of programs and servers are long
 _FAILURE_CHARACTERS_MAX = 2000
 
-Admit = Callable[[str, Mapping[str, Any]], None]
+_Admit = Callable[[str, Json], None]
 # the runs of a block, from an attempt on; third: number of blocks that may still be repeated (lab/runner.py)
 Runs = Callable[[Sequence[Slot], Attempt, int], Iterator[Run]]
 
@@ -169,7 +168,7 @@ def dry_rehearsal(prepared: PreparedStudy) -> Findings:
             raise InputError(str(error)) from error
 
 
-def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
+def machine_facts(prepared: PreparedStudy) -> Json:
     """Facts of this machine, with the CPUs of server and engine, not those of a server at an address."""
     placement, known = placement_of(prepared), prepared.study.subject.dsn is None
     return {
@@ -186,7 +185,7 @@ def machine_facts(prepared: PreparedStudy) -> dict[str, Any]:
 def runs_of(
     prepared: PreparedStudy,
     progress: Progress,
-    admit: Admit,
+    admit: _Admit,
     rehearsed: Callable[[Findings], None],
     numbered: int,
 ) -> Generator[Runs]:

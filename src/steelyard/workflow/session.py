@@ -174,7 +174,7 @@ def _print_plan(prepared: PreparedStudy, notes: Iterable[str]) -> None:
         say(note)
 
 
-def resume_study(bundle: Path, study: str | None, as_json: bool = False) -> None:
+def resume_study(bundle: Path, study: str | None, as_json: bool) -> None:
     """Continues a stopped study."""
     _check_temporary_folder()
     found = Bundle(bundle)

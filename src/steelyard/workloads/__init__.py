@@ -53,6 +53,9 @@ class FileTable:
     loaded_bytes: int = 0
 
 
+_Part = Mapping[str, Any]  # of the load engine's plan
+
+
 @dataclass(frozen=True)
 class Scripted:
     """A transaction as steps of the load engine (crates/load/src/plan/steps.rs).
@@ -63,11 +66,11 @@ class Scripted:
     """
 
     weight: float
-    steps: tuple[Mapping[str, Any], ...]
+    steps: tuple[_Part, ...]
     keying_ms: float = 0.0
     think_ms: float = 0.0
     think: Literal["fixed", "exponential"] = "fixed"
-    takes: tuple[Mapping[str, Any], ...] = ()
+    takes: tuple[_Part, ...] = ()
     clients: int = 0
 
 
@@ -108,7 +111,7 @@ class Work:
     database: str = ""
     read_only: bool = False
     remarks: tuple[str, ...] = ()
-    captured: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    captured: Mapping[str, _Part] = field(default_factory=dict[str, _Part])
     conditions: tuple[Condition, ...] = ()
     grows: Mapping[str, int] = field(default_factory=dict[str, int])
     places: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -116,8 +119,7 @@ class Work:
     def loading(self, create: Callable[[DataTable], Iterable[str]]) -> list[str | Path]:
         """SQL and a data file for its tables, in order, without those from programs. create: of one table."""
         tables = (text for table in self.tables for text in create(table))
-        own = (self.script if self.script.strip() else "", self.data)
-        return [*tables, *filter(None, own)]
+        return [*tables, *filter(None, (self.script if self.script.strip() else "", self.data))]
 
 
 WORKLOADS = {
@@ -191,7 +193,7 @@ def nurand(value: str, a: int, low: int, high: int, constant: int, **distinct: s
     return {"do": "draw", "value": value, "from": spread, **distinct}
 
 
-def prefixed(transaction: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+def prefixed(transaction: str, steps: Sequence[_Part]) -> Iterator[Step]:
     """The steps with the transaction's name before those of its statements."""
     for step in steps:
         found = dict(step)

@@ -72,8 +72,7 @@ class Chance:
         return _cut(self._characters(characters, self.rows * length), np.full(self.rows, length))
 
     def _characters(self, of: NDArray[np.uint8], count: int) -> str:
-        chosen = self._random.randint(0, len(of), count, dtype=np.uint8)
-        return of[chosen].tobytes().decode("ascii")
+        return of[self._random.randint(0, len(of), count, dtype=np.uint8)].tobytes().decode("ascii")
 
 
 def _cut(text: str, lengths: Integers) -> Texts:

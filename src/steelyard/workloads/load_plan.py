@@ -38,7 +38,7 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
     statements have phases only.
     """
     plan = study.plan
-    phases: dict[str, Any] = {
+    phases = {
         "points": plan.clients,
         **plan.model_dump(include={"warm_up_s", "measure_s", "cool_down_s", "seed"}),
     }

@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard import _core
 from steelyard.errors import InputError, nearest
-from steelyard.study.key_types import Settings
 from steelyard.study.workloads.of_files import BUILTINS, PgbenchWorkload
 from steelyard.study.workloads.statements import Statement, StatementWorkload, Transaction
 from steelyard.study.workloads.transactions import SqlWorkload
@@ -127,7 +126,7 @@ def pgbench(workload: PgbenchWorkload) -> Work:
         )
     # those that pgbench defines, and the study's
     own = {"scale": workload.scale, CLIENT_ID: 0, "random_seed": 1, "default_seed": 1}
-    constants: Settings = {**own, **workload.variables}
+    constants = {**own, **workload.variables}
     statements: dict[str, Statement] = {}
     transactions: dict[str, Scripted] = {}
     places: dict[str, str] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.bundle.evidence import counts_instructions
+from steelyard.bundle.evidence import Facts, counts_instructions
 from steelyard.bundle.evidence.histograms import merged, quantiles, summary
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series import queries
@@ -67,7 +67,7 @@ class MonitorCost:
     reading_ns: float | None = None
 
 
-def run_facts(bundle: Bundle) -> dict[str, Any]:
+def run_facts(bundle: Bundle) -> Facts:
     """The facts of all runs, by their names in About. Raises InputError."""
     (facts,) = bundle.records(_RUNS)
     monitors = tuple(MonitorCost(**row) for row in bundle.records(_MONITOR_COST))
@@ -224,7 +224,7 @@ def gauges(bundle: Bundle) -> Rows:
     ]
 
 
-def _facts(declared: DeclaredMetric | None) -> dict[str, Any]:
+def _facts(declared: DeclaredMetric | None) -> Facts:
     return {name: getattr(declared, name, "") for name in ("unit", "meaning", "of_interval", "group")}
 
 

@@ -23,10 +23,10 @@ RUN_FILE = "run.json"
 # the writer keeps the tables of a run in memory, so no table is larger, and hashing takes time
 _TABLE_BYTES_MAX = 4 << 30
 _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
-LEFT_OUT = "run-left-out"
+_LEFT_OUT = "run-left-out"
 MISSING = "run-missing"
 STRANGE = "file-left-out"
-CODES = (LEFT_OUT, MISSING, STRANGE)
+CODES = (_LEFT_OUT, MISSING, STRANGE)
 
 _FOLDER = re.compile(r"[0-9]{4,}")
 _MOST_NOTICES = 8
@@ -167,7 +167,7 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
         if one.why:
             mine = {_attempt(one.identity)} if one.identity else around.touched(one.number, one.number)
             lost |= mine
-            notices.append((LEFT_OUT, f"run {one.number} is left out ({one.why}){around.so(mine)}"))
+            notices.append((_LEFT_OUT, f"run {one.number} is left out ({one.why}){around.so(mine)}"))
         notices += [(STRANGE, f"{name} belongs to no run and is left out") for name in one.strange]
     for first, last in _gaps(sorted(folders), max(known, default=0)):
         lost |= (mine := around.touched(first, last))
@@ -175,7 +175,7 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
         notices.append((MISSING, f"{which} missing: no folder runs/{first:04d}{around.so(mine)}"))
     notices += [(STRANGE, f"runs/{name} is not the folder of a run and is left out") for name in strange]
     if (rest := len(notices) - _MOST_NOTICES) > 1:
-        notices[_MOST_NOTICES:] = [(LEFT_OUT, f"{rest} further files or runs are missing or left out")]
+        notices[_MOST_NOTICES:] = [(_LEFT_OUT, f"{rest} further files or runs are missing or left out")]
     return Inventory(
         runs=tuple(sorted(whole, key=lambda identity: identity.run)),
         damaged=tuple((one.identity, one.why) for one in found if one.identity is not None and one.why),

@@ -4,7 +4,6 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from steelyard.bundle.evidence import Facts
 from steelyard.errors import InputError
@@ -12,6 +11,7 @@ from steelyard.study.files import StudyFiles
 
 # of a larger file the checksum alone
 _COPIED_BYTES_MAX = 64 << 20
+Files = Mapping[str, Path | str]  # by their names in the study; a text stands for the file itself
 _FOLDER = "files"
 _LOST = "take this file from a copy of the bundle"
 
@@ -33,12 +33,12 @@ def kept_files(bundle: Path, head: Facts) -> StudyFiles:
     return StudyFiles(bundle, kept)
 
 
-def copy_files(bundle: Path, files: Mapping[str, Path | str]) -> dict[str, dict[str, Any]]:
+def copy_files(bundle: Path, files: Files) -> dict[str, Facts]:
     """Copies them into a bundle; what its head says of each, by its name in the study. Raises OSError.
 
     A text stands for the file itself: settings, without the lines that are left out.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Facts] = {}
     for number, (name, place) in enumerate(files.items(), start=1):
         size_bytes = len(place.encode()) if isinstance(place, str) else place.stat().st_size
         copy = f"{_FOLDER}/{number}-{Path(name).name}" if size_bytes <= _COPIED_BYTES_MAX else ""
@@ -52,7 +52,7 @@ def copy_files(bundle: Path, files: Mapping[str, Path | str]) -> dict[str, dict[
     return found
 
 
-def changed_files(head: Facts, files: Mapping[str, Path | str]) -> Sequence[str]:
+def changed_files(head: Facts, files: Files) -> Sequence[str]:
     """Names of the files that are others than when the study began."""
     return [name for name, facts in _known(head).items() if checksum(files[name]) != facts["sha256"]]
 

@@ -147,7 +147,6 @@ class Statements:
             self._records.beside[OTHERS] += 1
 
     def _of(self, line: Line, begin_us: int, sql: str) -> Entry:
-        xact = "" if line.xact.endswith("/0") else line.xact
         return Entry(
             line.session,
             begin_us,
@@ -156,7 +155,7 @@ class Statements:
             database=line.database,
             place=line.place,
             line=line.number,
-            xact=xact,
+            xact="" if line.xact.endswith("/0") else line.xact,
         )
 
     def _us(self, at: str) -> int:

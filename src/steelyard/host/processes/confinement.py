@@ -23,7 +23,7 @@ _MISSING = {
 }
 
 
-def confined(start: Callable[[], T], folders: Iterable[Path] = (), listens: Iterable[int] = ()) -> T:
+def confined(start: Callable[[], T], folders: Iterable[Path], listens: Iterable[int] = ()) -> T:
     """Calls `start` so that the processes that it starts write into these folders alone.
 
     listens: TCP ports that they may listen on; they connect to none. Without Landlock nothing is restricted.

@@ -263,7 +263,7 @@ def other_studies(proc: Path = Path("/proc")) -> _Pids:
     return sorted({*labs_of(_running(proc), proc)} - {os.getpid()})
 
 
-def labs_of(pids: Iterable[int], proc: Path = Path("/proc")) -> _Pids:
+def labs_of(pids: Iterable[int], proc: Path) -> _Pids:
     """Of these processes the guards; of each the pid of its lab, which started it."""
     found: _Pids = []
     for pid in pids:

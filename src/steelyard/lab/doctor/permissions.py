@@ -69,8 +69,7 @@ def io_uring() -> Finding:
         os.close(fd)
         return Finding("io_uring", "ok", "usable")
     why = os.strerror(ctypes.get_errno())
-    disabled = read_text(PROC / "sys/kernel/io_uring_disabled")
-    if disabled in ("1", "2"):
+    if read_text(PROC / "sys/kernel/io_uring_disabled") in ("1", "2"):
         hint = "sudo sysctl kernel.io_uring_disabled=0"
     else:
         hint = "allow it in the container's seccomp profile, or use a kernel from 5.19"

@@ -5,11 +5,9 @@ blocks differ as runs of a real machine do.
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from steelyard import _core
-from steelyard.lab.engines.result import EngineResult, Facts, Say
+from steelyard.lab.engines.result import EngineResult, Facts, Json, Say
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, Rows, decoded
 
@@ -109,7 +107,7 @@ def _placed(say: Say, point: int, count: int, origin_ns: int) -> Say:
     return pass_on
 
 
-def _trace_plan(plan: Mapping[str, Any], window: Mapping[str, Any], scaled: str) -> dict[str, Any]:
+def _trace_plan(plan: Json, window: Json, scaled: str) -> Json:
     from_s = plan["warm_up_s"]
     to_s = min(from_s + window["window_s"], from_s + plan["measure_s"])
     threads = window["threads"] or [

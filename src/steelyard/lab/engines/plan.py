@@ -63,7 +63,7 @@ def engine_plan(
     }
 
 
-def _numbered(part: Json, numbers: tuple[int, int]) -> dict[str, Any]:
+def _numbered(part: Json, numbers: tuple[int, int]) -> Json:
     """A statement or transaction of the plan whose sequences begin and step so."""
     first, step = numbers
 
@@ -78,17 +78,16 @@ def _numbered(part: Json, numbers: tuple[int, int]) -> dict[str, Any]:
     return {**part, **{key: {name: of(one) for name, one in found.items()} for key, found in given.items()}}
 
 
-def _priming(plan: Json, work: Work, load: Load, protocol: str) -> dict[str, Any]:
+def _priming(plan: Json, work: Work, load: Load, protocol: str) -> Json:
     """How often new connections execute each transaction before their load: those that a roll back undoes."""
     times = _PRIMING.get(plan["handle"], 1)
     if (jdbc := load.plan.get("jdbc")) and times > 1:
         times += int(jdbc["properties"].get("prepareThreshold", _PREPARE_THRESHOLD))
     stay = {name for name, one in work.statements.items() if commits_itself(protocol, one.sql)}
-    transactions = [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]]
     return {
         "prime": times,
         "prime_s": _PRIMING_S_MAX if times > 1 else _PRIMING_ONCE_S_MAX,
-        "transactions": transactions,
+        "transactions": [{**one, "primes": not names_of(one) & stay} for one in plan["transactions"]],
     }
 
 

@@ -23,7 +23,7 @@ from typing import Protocol
 from steelyard.host.cpus.scheduling import pin
 from steelyard.host.processes.process_mark import Mark, end_marked
 from steelyard.host.processes.signals import end_with
-from steelyard.lab.engines.result import ENGINES, EngineResult, Json, LoadFailed
+from steelyard.lab.engines.result import ENGINES, EngineResult, Json, LoadFailed, OnEvent
 
 _SILENCE_S = 30.0
 _BEAT_S = 1.0
@@ -57,7 +57,7 @@ class LoadProcess:
         self._complaints = bytearray()
         pin(self.pid, cpus)
 
-    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
+    def result(self, on_event: OnEvent, limit_s: float = math.inf) -> EngineResult:
         """Runs the plan, calls on_event for each event, and returns the checked result.
 
         Raises LoadFailed when the engine fails, ends, is silent for 30 s, or takes longer than limit_s, and
@@ -230,7 +230,7 @@ class RunningEngine(Protocol):
     def pid(self) -> int | None:
         """Its process on this machine."""
 
-    def result(self, on_event: Callable[[Json], None], limit_s: float = math.inf) -> EngineResult:
+    def result(self, on_event: OnEvent, limit_s: float = math.inf) -> EngineResult:
         """The result, when it has ended; see `LoadProcess`."""
         ...
 

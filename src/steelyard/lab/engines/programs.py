@@ -17,7 +17,7 @@ from typing import Any
 
 from steelyard.host.processes.signals import adopt_orphans, end_with
 from steelyard.lab.engines.instances import Instance, Instances, end_descendants
-from steelyard.lab.engines.result import EngineResult, LoadFailed, Say
+from steelyard.lab.engines.result import EngineResult, Json, LoadFailed, Say
 from steelyard.quantities import time_unit_ns
 from steelyard.run_tables.rows import Rows
 
@@ -62,7 +62,7 @@ def _end(*_: object) -> None:
     os._exit(1)
 
 
-def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say: Say) -> None:
+def _point(plan: Json, point: int, tables: Mapping[str, Rows], say: Say) -> None:
     outputs = Path(plan["outputs"])
     instances = [
         Instance(
@@ -111,7 +111,7 @@ def _point(plan: Mapping[str, Any], point: int, tables: Mapping[str, Rows], say:
 
 
 def _number(
-    instances: list[Instance], number: int, extractor: Mapping[str, Any], what: str, unit: str, zero: bool
+    instances: list[Instance], number: int, extractor: Json, what: str, unit: str, zero: bool
 ) -> float:
     """The number above 0 that the pattern or path finds in an instance's output. Raises LoadFailed.
 

@@ -17,6 +17,9 @@ _Run = Callable[..., str]
 Json = Mapping[str, Any]
 # called with each line of an engine
 Say = Callable[[str], None]
+OnEvent = Callable[[Json], None]
+Tables = Mapping[str, Columns]
+Notice = tuple[str, str]  # code and text
 
 
 # words with which a server ends a session, and the setting behind them
@@ -166,7 +169,7 @@ class EngineResult:
     """
 
     engine: str
-    tables: Mapping[str, Columns]
+    tables: Tables
     facts: Facts = field(default_factory=Facts)
 
     @classmethod
@@ -235,9 +238,7 @@ def joined(table: str, *parts: Columns | None) -> Columns:
     return rows.columns()
 
 
-def noticed(
-    tables: Mapping[str, Columns], notices: Sequence[tuple[str, str]], first: bool = False
-) -> dict[str, Columns]:
+def noticed(tables: Tables, notices: Sequence[Notice], first: bool = False) -> dict[str, Columns]:
     """The tables with further notices, code and text each, after the existing ones or before them."""
     own = {"code": [code for code, _ in notices], "text": [text for _, text in notices]}
     parts = (own, tables.get("notices")) if first else (tables.get("notices"), own)

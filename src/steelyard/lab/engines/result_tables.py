@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from steelyard.lab.engines.result import EngineResult, Sample
+from steelyard.lab.engines.result import EngineResult, Notice, Sample, Tables
 from steelyard.run_tables.questions import asked
 from steelyard.run_tables.rows import Columns, each
 from steelyard.run_tables.schema import ENGINE_TABLES
@@ -85,7 +85,7 @@ def run_tables(result: EngineResult, origin_ns: int) -> dict[str, Columns]:
     return tables
 
 
-def on_clock(tables: Mapping[str, Columns], time_of: Callable[[int], int]) -> dict[str, Columns]:
+def on_clock(tables: Tables, time_of: Callable[[int], int]) -> dict[str, Columns]:
     """The tables with their times on another clock."""
     return {
         name: {**columns, **{time: list(map(time_of, columns[time])) for time in _TIMES.get(name, ())}}
@@ -108,7 +108,7 @@ def engine_samples(result: EngineResult, t_ns: int) -> Iterator[Sample]:
         yield t_ns, "inspect", name, metric, value
 
 
-def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
+def backlog_notices(result: EngineResult) -> Iterator[Notice]:
     """Notices about arrivals of an open loop without a client: their latency is a lower bound.
 
     A few that wait when the time is over are chance.
@@ -125,7 +125,7 @@ def backlog_notices(result: EngineResult) -> Iterator[tuple[str, str]]:
             )
 
 
-def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def error_notices(tables: Tables, meanings: Mapping[str, str]) -> Iterator[Notice]:
     """One notice per kind of server error, with its meaning; meanings: by the beginning of the message."""
     messages = tables["errors"]["message"] if "errors" in tables else ()
     for number, meaning in meanings.items():
@@ -133,7 +133,7 @@ def error_notices(tables: Mapping[str, Columns], meanings: Mapping[str, str]) ->
             yield "server-error", f"error {number.strip('()')}: {meaning}"
 
 
-def why_nothing(tables: Mapping[str, Columns]) -> str:
+def why_nothing(tables: Tables) -> str:
     """The cause of a run without transactions: its most frequent error, and what its sessions waited for."""
     waits = "".join(asked(_WAITS, tables)["waits"])
     most = each(asked("select count, code, message from errors order by all desc limit 1", tables))
@@ -143,7 +143,7 @@ def why_nothing(tables: Mapping[str, Columns]) -> str:
     return f"no transaction ended in the measure phase: {why}"
 
 
-def outcome(workload: Workload, result: EngineResult, tables: Mapping[str, Columns]) -> tuple[float, str]:
+def outcome(workload: Workload, result: EngineResult, tables: Tables) -> tuple[float, str]:
     """Work per second of a run, and the reason why it is no result; '' where it is one.
 
     Of programs: of the best load point, in all, or the mean where the lower score wins.

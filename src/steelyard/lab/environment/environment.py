@@ -64,7 +64,6 @@ def _cpu_facts() -> Facts:
     cpus = sorted((_SYS / "devices/system/cpu").glob("cpu[0-9]*"), key=lambda p: int(p.name[3:]))
     topology = [_place(cpu) for cpu in cpus if (cpu / "topology").is_dir()]
     policy = cpus[0] / "cpufreq" if cpus else _SYS
-    smt = read_text(_SYS / "devices/system/cpu/smt/active")
     return {
         "model": _field(info, "model name") or _field(info, "Processor") or platform.processor(),
         "microcode": _field(info, "microcode"),
@@ -73,7 +72,7 @@ def _cpu_facts() -> Facts:
         "cpus_usable": len(os.sched_getaffinity(0)),
         "cores": len({(place["package"], place["core"]) for place in topology}) or None,
         "sockets": len({place["package"] for place in topology}) or None,
-        "smt": {"1": "on", "0": "off"}.get(smt, ""),
+        "smt": {"1": "on", "0": "off"}.get(read_text(_SYS / "devices/system/cpu/smt/active"), ""),
         "numa_nodes": len(list((_SYS / "devices/system/node").glob("node[0-9]*"))) or None,
         **_texts(policy, "governor:scaling_governor frequency_driver:scaling_driver"),
         "frequency_khz_min": _number(read_text(policy / "cpuinfo_min_freq")),

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from uuid import uuid4
 
 from steelyard.errors import InputError
@@ -17,7 +17,7 @@ from steelyard.host.cpus.scheduling import NotTaken, Placement, impose, misfits,
 from steelyard.host.kernel import Saved, hold, new_group, put_back, settle, value_of, values_of
 from steelyard.host.processes.cpu_hogs import Hogs
 from steelyard.host.processes.guard import Guard
-from steelyard.lab.engines.result import LoadFailed
+from steelyard.lab.engines.result import Json, LoadFailed
 from steelyard.lab.environment.environment import PROC, Facts, kernel_facts, mitigation_facts, read_text
 from steelyard.study.host_settings import KERNEL, SESSIONS, Schedule, boot_of, host_settings
 from steelyard.study.kernel_files import coupled
@@ -73,7 +73,7 @@ class Boot:
             raise BootNeeded(requested, f"option {option.label} needs {why}")
 
 
-def boot_facts(options: Options, known: Sequence[Mapping[str, Any]]) -> Facts:
+def boot_facts(options: Options, known: Sequence[Json]) -> Facts:
     """Facts of the current boot, for the bundle; {} where no option requires it.
 
     known: facts of earlier boots. Raises InputError when the same boot settings now give another

@@ -17,6 +17,7 @@ from steelyard.run_tables.rows import Columns, Rows, each
 
 _CLASS, _LATCH = 0xFF000000, 0x01000000
 _NUMBER = 0xFFFF
+_Gets = dict[tuple[int, str], int]  # by load point and latch
 _SERVER = "server"
 OTHERS = "other latches"
 _SLEPT = ("role", "event", "point", "sleeps", "wait_ns", "wait_histogram_base64")
@@ -63,7 +64,7 @@ class Tranches:
     gets: bool = False
     _ready_ns: Mapping[int, int] = field(default_factory=dict[int, int])
     _late: bool = False
-    _gets_of: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    _gets_of: _Gets = field(default_factory=_Gets)
     _transactions_of: dict[int, int] = field(default_factory=dict[int, int])
     _sleeps_of: Columns = field(default_factory=dict[str, Sequence[Any]])
     _points: list[int] = field(default_factory=list[int])
@@ -107,10 +108,9 @@ class Tranches:
 
     def relate(self, tables: Mapping[str, Columns]) -> None:
         """Relates gets to the load during their count: the engine's `phases` and `asides`."""
-        began = each(asked(_COUNTED, tables))
         load = {
             point: done if self._ready_ns.get(point, math.inf) <= start_ns else None
-            for point, start_ns, done in began
+            for point, start_ns, done in each(asked(_COUNTED, tables))
         }
         self._late = None in load.values()
         self._transactions_of = {point: done for point, done in load.items() if done is not None}

@@ -69,8 +69,7 @@ def rehearse(bench: Bench, subjects: Sequence[Subject], host: Host | None, in_tu
         servers = servers_of(bench.study, options) if in_turns else distinct_servers(options)
         for number in sorted(set(servers.values())):
             options = [option for option in bench.options if servers[option.label] == number]
-            subject = subjects[number % len(subjects)]
-            _server(bench, subject, options, host, in_turns, found)
+            _server(bench, subjects[number % len(subjects)], options, host, in_turns, found)
     if found.errors:
         raise InputError(errors=found.refusals())
     compare(bench, found)

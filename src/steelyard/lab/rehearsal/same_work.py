@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import groupby
-from typing import Any
 
 from steelyard.lab.rehearsal.findings import Findings, Row
 from steelyard.run_tables.questions import asked
@@ -33,7 +32,7 @@ _AGGREGATE = re.compile(r"\b(?:count|sum|avg|min|max)\s*\(", re.IGNORECASE)
 # one sequence for all clients
 _COUNTERS = ("sequence", "unique")
 # the step of what a transaction has written, as its server counts; other rows are of the step `work`
-ROWS_WRITTEN = "rows written"
+_ROWS_WRITTEN = "rows written"
 
 # of trials: 0 the baseline's, 1 the same again, 2 that of an option
 _TRIED = "of step transaction statement draw code rows digest"
@@ -108,7 +107,7 @@ def compare(bench: Bench, found: Findings) -> None:
     other = {name for name, sql in texts if _TIME.search(sql) or (found.by_chance and named.search(sql))}
     other |= {name for work in bench.works.values() for name in numbered(work)}
     unsure = {("work", name) for name in chance | other}
-    unsure |= {(ROWS_WRITTEN, row["transaction"]) for row in first if row["statement"] in chance}
+    unsure |= {(_ROWS_WRITTEN, row["transaction"]) for row in first if row["statement"] in chance}
     any_of = {("work", name) for name, sql in texts if _ANY_OF.search(sql) and not _AGGREGATE.search(sql)}
     for option in bench.options if found.again else ():
         trials = enumerate((first, found.again, found.trials.get(option.label, ())))
@@ -132,7 +131,7 @@ def numbered(work: Work) -> Iterator[str]:
             yield name
 
 
-def asking(plan: Row, kind: Kind, work: Work) -> dict[str, Any]:
+def asking(plan: Row, kind: Kind, work: Work) -> Row:
     """The plan, whose transactions ask at begin and end what the server has written."""
     asks = {_WROTE: kind.wrote, _SETTLES: kind.settles}
     statements = [*plan["statements"], *({"name": n, "sql": sql} for n, sql in asks.items() if sql)]
@@ -187,7 +186,7 @@ def _writes(answers: Iterable[Row], undone: Set[str]) -> Iterator[Row]:
             elif updated is not None:
                 rows = updated + max(inserted, deleted or 0)
             yield {
-                "transaction": transaction, "step": ROWS_WRITTEN, "statement": transaction, "draw": draw,
+                "transaction": transaction, "step": _ROWS_WRITTEN, "statement": transaction, "draw": draw,
                 "code": "", "rows": 0 if transaction in undone else rows, "digest": "", "wrote": bool(grew),
             }  # fmt: skip
 

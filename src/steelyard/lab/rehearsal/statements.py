@@ -180,8 +180,7 @@ def _left_open(option: Option, work: Work, kinds: Iterable[Row], protocol: str) 
         if begun:
             name = transaction["name"]
             text = f'option {option.label}: the transaction "{name}" never ends: "{begun}" begins it'
-            at = ("workload", "transactions", name)
-            yield InputError(text, _BEGIN_HINT, at)
+            yield InputError(text, _BEGIN_HINT, ("workload", "transactions", name))
 
 
 def _error(bench: Bench, option: Option, refused: Row) -> InputError:

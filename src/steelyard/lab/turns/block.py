@@ -40,6 +40,7 @@ _TURN_OVERHEAD_S = 0.012
 _DEAL_OVERHEAD_S = 0.15
 # of a turn, the typical head that settles
 _SETTLE_SHARE = 0.3
+_Order = tuple[int, ...]  # numbers of options
 
 
 def runs_in_turns(laboratory: Laboratory, slots: Sequence[Slot], attempt: int) -> Iterator[run_parts.Run]:
@@ -179,8 +180,7 @@ class _Block:
                 number += 1
                 for position, lane in enumerate(self._each([lanes[index] for index in order]), start=1):
                     place = {"point": point, "deal": deal, "round": number, "position": position}
-                    head_ms = courses[lane].head_ms(settle_ms, self._chance)
-                    turn = lane.turn(place, head_ms, length_ms)
+                    turn = lane.turn(place, courses[lane].head_ms(settle_ms, self._chance), length_ms)
                     self._laboratory.progress.tick(turn.transactions / (length_ms / 1000))
                     self._turned(share_ms)
         for lane in self._each(lanes):
@@ -224,8 +224,8 @@ class Deal:
     connects: options by number, in the order in which they connect; rounds: the order of turns of each.
     """
 
-    connects: tuple[int, ...]
-    rounds: tuple[tuple[int, ...], ...]
+    connects: _Order
+    rounds: tuple[_Order, ...]
 
 
 def rounds_of(plan: Plan) -> int:
@@ -251,7 +251,7 @@ def deals(options: int, plan: Plan, chance: Random, primed_ms: float = 0.0) -> I
     least_ms = LIFE_PER_PRIMING * primed_ms
     of_deal = max(_rounds_of_deal(plan), 2 * math.ceil(least_ms / plan.turn_ms / 2))
     for first in range(0, rounds, of_deal):
-        orders: list[tuple[int, ...]] = []
+        orders: list[_Order] = []
         for _ in range(min(of_deal, rounds - first) // 2):
             order = _shuffled(options, chance)
             orders += [order, order[::-1]]
@@ -262,7 +262,7 @@ def _rounds_of_deal(plan: Plan) -> int:
     return max(2, 2 * round(_DEAL_MS / plan.turn_ms / 2))
 
 
-def _shuffled(options: int, chance: Random) -> tuple[int, ...]:
+def _shuffled(options: int, chance: Random) -> _Order:
     order = list(range(options))
     chance.shuffle(order)
     return tuple(order)

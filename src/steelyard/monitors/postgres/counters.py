@@ -256,8 +256,7 @@ class PostgresMonitor(OneConnection):
 
     def _statements(self, connection: Connection) -> tuple[list[_Part], list[_Part]]:
         """Parts of pg_stat_statements: counters for each reading, entries for fewer."""
-        row = connection.read(_STATEMENTS_STATE).fetchone()
-        schema, loaded, plans = row or (None, False, False)
+        schema, loaded, plans = connection.read(_STATEMENTS_STATE).fetchone() or (None, False, False)
         # not reported as missing: loading it would itself change the server's costs
         if not loaded:
             return [], []

@@ -18,6 +18,7 @@ from steelyard.monitors import LIMIT_S, ROWS_MAX, QueryFailed, Rows, Session, Un
 _CONNECT_S = 9.0
 # drivers count their limits in whole seconds, and some begin late
 _GRACE_S = 1.0
+_Message = Mapping[str, Any]
 _PART_BYTES = 1 << 16
 
 
@@ -27,7 +28,7 @@ class DriverProcess:
     cpus: for the process; empty: all.
     """
 
-    def __init__(self, command: Sequence[str], plan: Mapping[str, Any], cpus: frozenset[int]) -> None:
+    def __init__(self, command: Sequence[str], plan: _Message, cpus: frozenset[int]) -> None:
         self._command = [*command, "query"]
         self._plan = plan
         self._cpus = cpus
@@ -90,7 +91,7 @@ class DriverProcess:
         process.wait()
         process.stdout.close()
 
-    def _answer(self, request: Mapping[str, Any], limit_s: float) -> Mapping[str, Any] | None:
+    def _answer(self, request: _Message, limit_s: float) -> _Message | None:
         """The answer to a request; None: there was none in time. Raises Unavailable when Java has ended."""
         assert self._process is not None and self._process.stdin and self._process.stdout
         until_s = time.monotonic() + limit_s

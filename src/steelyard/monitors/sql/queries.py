@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
 from steelyard.errors import InputError, nearest
@@ -66,7 +65,7 @@ def queries_of(study: Study) -> dict[str, Query]:
         if given.set and given.set not in shipped():
             text = f'no set "{given.set}"{nearest(given.set, shipped())}'
             raise InputError(text, _PAGE, ("monitors", name, "set"))
-        keys: dict[str, Any] = given.model_dump(exclude_unset=True, exclude={"set"})
+        keys = given.model_dump(exclude_unset=True, exclude={"set"})
         base = shipped()[given.set].model_dump(exclude_unset=True) if given.set else {}
         found[name] = Query.model_validate({**base, **keys, "shipped_as": given.set})
     return found
@@ -104,8 +103,7 @@ def _counter(name: str, query: Query, column: str) -> DeclaredMetric:
 def _gauge(name: str, query: Query, column: str) -> DeclaredMetric:
     limit = column + _LIMIT in query.gauges
     entity, chart = ("*", "") if query.by else (name, name)
-    meaning = _meaning(query, column)
-    return DeclaredMetric(column, entity, meaning, chart=chart, limit=limit, fills=limit)
+    return DeclaredMetric(column, entity, _meaning(query, column), chart=chart, limit=limit, fills=limit)
 
 
 def _meaning(query: Query, column: str) -> str:

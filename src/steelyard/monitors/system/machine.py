@@ -133,8 +133,7 @@ class HostMonitor:
             try:
                 samples.extend(self._parsers[name](file.read()))
             except (OSError, ValueError, IndexError) as error:
-                why = reason(error) if isinstance(error, OSError) else "unknown format"
-                self._note(name, why)
+                self._note(name, reason(error) if isinstance(error, OSError) else "unknown format")
                 self._files.pop(name).close()
         if not self._files:
             raise Unavailable(f"nothing can be read below {self._proc} any longer")

@@ -10,7 +10,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import run_facts
 from steelyard.errors import shown
 from steelyard.quantities import duration, quantity
-from steelyard.report.about import About, FactorFacts, Phases
+from steelyard.report.about import About, FactorFacts, Phases, Texts
 from steelyard.study.key_types import Setting
 from steelyard.study.plan import differences
 from steelyard.study.study import Factor, Study
@@ -140,7 +140,7 @@ def _value(bundle: Bundle, label: str, name: str) -> str:
     return "not in this version" if missing else "default"
 
 
-def _by_option(values: Mapping[str, str]) -> str:
+def _by_option(values: Texts) -> str:
     """`on`; `V15: off | V18: on` where options differ, in the order of the study."""
     if len(set(values.values())) < 2:
         return next(iter(values.values()), "")
@@ -221,7 +221,7 @@ def machine_rows(environment: Facts) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _facts(environment: Facts, facts: Mapping[str, str]) -> Iterator[str]:
+def _facts(environment: Facts, facts: Texts) -> Iterator[str]:
     for place, words in facts.items():
         group, _, name = place.partition(".")
         known = environment.get(group)

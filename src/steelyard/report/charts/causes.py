@@ -64,13 +64,11 @@ def costs(presented: Presented) -> Figure | None:
     return Figure(
         "costs",
         f"Why: the cost {work}",
-        (
-            f"The cost {work} under {first.option}, less that under {judgement.baseline}, with "
-            "95 % intervals. Bars to the left are savings. "
-            f"Geometric means over blocks{presented.over(' and ')}, means where 0 occurs, as in the other"
-            " tables."
-            f"{unproven * (fewest < FEWEST_BLOCKS)}{cut_note(panels)}"
-        ),
+        f"The cost {work} under {first.option}, less that under {judgement.baseline}, with "
+        "95 % intervals. Bars to the left are savings. "
+        f"Geometric means over blocks{presented.over(' and ')}, means where 0 occurs, as in the other"
+        " tables."
+        f"{unproven * (fewest < FEWEST_BLOCKS)}{cut_note(panels)}",
         panels,
         mine if len(judgement.options) > _OPTIONS_MAX else table,
     )
@@ -107,10 +105,8 @@ def effects(presented: Presented) -> Figure | None:
     return Figure(
         "effects",
         "What matters",
-        (
-            "How much of the variation between runs each factor, or two of them together (×), accounts "
-            "for; and what each level does, against the geometric mean of all options."
-        ),
+        "How much of the variation between runs each factor, or two of them together (×), accounts "
+        "for; and what each level does, against the geometric mean of all options.",
         tuple(panels),
         table,
         layout="pairs",

@@ -87,14 +87,12 @@ def ratios(presented: Presented) -> Figure | None:
     return Figure(
         "ratios",
         f"Compared with {baseline}",
-        (
-            f"Ratio to the baseline {baseline}"
-            f"{presented.over(f', {presented.mean} over ', ', at ')}, with"
-            " its 95 % interval, adjusted for the number of options."
-            f" Grey band: differences under {rows[0]['margin'] * 100:.3g} %, which the study calls too "
-            f"small to matter.{cut_note(panels)}"
-            f"{' A ratio of 0 has no place on the axis.' * any(not row['ratio'].value for row in rows)}"
-        ),
+        f"Ratio to the baseline {baseline}"
+        f"{presented.over(f', {presented.mean} over ', ', at ')}, with"
+        " its 95 % interval, adjusted for the number of options."
+        f" Grey band: differences under {rows[0]['margin'] * 100:.3g} %, which the study calls too "
+        f"small to matter.{cut_note(panels)}"
+        f"{' A ratio of 0 has no place on the axis.' * any(not row['ratio'].value for row in rows)}",
         panels,
         table,
         layout="tabs" if len(next(iter(parts.values())).data) > _MANY else "grid",
@@ -147,11 +145,9 @@ def queries(presented: Presented) -> Figure | None:
     return Figure(
         "queries",
         f"Query by query, compared with {judgement.baseline}",
-        (
-            "Ratio of the time of each query to that under the baseline, with an interval that holds for the"
-            f" {len(drawn.data)} comparisons together: of the differences marked ▲ or ▼, 5 % may be chance"
-            f" (false discovery rate). Longest query on top.{cut_note(panels)}"
-        ),
+        "Ratio of the time of each query to that under the baseline, with an interval that holds for the"
+        f" {len(drawn.data)} comparisons together: of the differences marked ▲ or ▼, 5 % may be chance"
+        f" (false discovery rate). Longest query on top.{cut_note(panels)}",
         panels,
         table,
         layout="grid" if len(panels) <= 2 else "tabs",

@@ -168,10 +168,9 @@ def standalone(panel: Panel, title: bool = True) -> Spec:
 
     Without what is only for a pointer: of a large study that is most of the picture.
     """
-    seen = [layer for layer in panel.spec["layer"] if layer["mark"].get("opacity") != 0]
     spec = {
         **panel.spec,
-        "layer": seen,
+        "layer": [layer for layer in panel.spec["layer"] if layer["mark"].get("opacity") != 0],
         "width": WIDTH_PX,
         "config": {**config(), "background": "white", "aria": title},
     }
@@ -185,7 +184,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {printable(key): _printable(part) for key, part in cast(dict[str, Any], value).items()}
+        return {printable(key): _printable(part) for key, part in cast(Spec, value).items()}
     if isinstance(value, list):
         return [_printable(part) for part in cast(list[Any], value)]
     return value

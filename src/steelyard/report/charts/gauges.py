@@ -130,8 +130,7 @@ def _limits(limits: list[float], shown: Domain, unit: str) -> Iterator[Spec]:
     if far:
         text = "↑ limit " + fmt.with_unit(fmt.significant(far[0]), unit)
         edge = {"x": {"value": "width"}, "y": {"value": 0}, "text": nominal("text", None)}
-        look = {"style": "muted", "align": "right", "baseline": "top"}
-        yield layer("text", edge, rows=[{"text": text}], **look)
+        yield layer("text", edge, rows=[{"text": text}], style="muted", align="right", baseline="top")
 
 
 def _summary(table: Table) -> tuple[Any, ...]:

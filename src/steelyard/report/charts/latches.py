@@ -196,12 +196,11 @@ def _times_asleep(table: Table, about: About, palette: Palette) -> Panel | None:
     longest = replace(table, data=slept).each("latch")
     weight = {latch: max(row["us"] for row in mine.data) for latch, mine in longest.items()}
     order = sorted(weight, key=lambda latch: -weight[latch])[:_LATCHES_MAX]
-    kept = [row for row in slept if row["latch"] in order]
     return Panel(
         "sleeps",
         f"Time asleep with {about.count(most)}",
         intervals(
-            replace(table, data=kept),
+            replace(table, data=[row for row in slept if row["latch"] in order]),
             nominal("latch", None, sort=order, axis={"labelLimit": 170, "grid": True}),
             scaled(slept, "us", f"asleep, µs per {about.work_is}", grid=True, tickCount=6),
             ("option", "latch", "wait_ns_per_txn"),

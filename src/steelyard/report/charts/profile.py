@@ -105,14 +105,13 @@ def _kernprof(mine: Table) -> Table:
     kernel = {function: sum(part.values("samples")) for function, part in in_kernel.items()}
     total, user = sum(mine.values("samples")), sum(mine.where(in_kernel=False).values("samples"))
     top = sorted(kernel.items(), key=lambda item: -item[1])[:_TOP]
-    shares = [("USER", user), *top]
     return plain_table(
         ("function", "samples", "% of all"),
         [
             ("TOTAL_SAMPLES", whole(total), ""),
             *(
                 (name, whole(samples), f"{100 * samples / total:.1f} %" if total else None)
-                for name, samples in shares
+                for name, samples in [("USER", user), *top]
             ),
         ],
     )
@@ -163,7 +162,7 @@ def _flame(stacks: _Stacks, work: str, baseline: _Stacks | None = None) -> Spec 
 
 def _frames(x: Spec, height: Spec, tips: list[Spec]) -> Spec:
     found: Spec = {"test": _IS_FOUND, "value": _FOUND}
-    encoding: Spec = {
+    encoding = {
         "x": x,
         "x2": {"field": "end"},
         "y": quantitative("depth", None, **height),
@@ -171,22 +170,32 @@ def _frames(x: Spec, height: Spec, tips: list[Spec]) -> Spec:
         "color": {"field": "fill", "type": "nominal", "scale": None, "condition": found},
         "tooltip": tips,
     }
-    edge: Spec = {"stroke": "#FFFFFF", "strokeWidth": 0.4, "strokeOpacity": 0.6}
-    return layer("rect", encoding, **edge, clip=True, cursor="pointer")
+    return layer(
+        "rect", encoding, stroke="#FFFFFF", strokeWidth=0.4, strokeOpacity=0.6, clip=True, cursor="pointer"
+    )
 
 
 def _names(x: Spec, height: Spec, tips: list[Spec], label: str) -> Spec:
     """Where there is room; a frame that begins left of what is shown is named where it comes into sight."""
-    encoding: Spec = {
+    encoding = {
         "x": {**x, "field": "at"},
         "y": quantitative("middle", None, **height),
         "text": nominal(label, None),
         "tooltip": tips,
     }
     limit = {"expr": "max(1, datum.part * width - 5)"}
-    look: Spec = {"align": "left", "baseline": "middle", "dx": 3, "fontSize": 10.5, "color": _LETTERS}
     return {
-        **layer("text", encoding, **look, cursor="pointer", limit=limit),
+        **layer(
+            "text",
+            encoding,
+            align="left",
+            baseline="middle",
+            dx=3,
+            fontSize=10.5,
+            color=_LETTERS,
+            cursor="pointer",
+            limit=limit,
+        ),
         "transform": [
             {"calculate": f"max(datum.start, {FROM})", "as": "at"},
             {"calculate": f"(min(datum.end, {TO}) - datum.at) / ({TO} - {FROM})", "as": "part"},

@@ -64,10 +64,8 @@ def latency(presented: Presented) -> Figure | None:
     return Figure(
         "latency",
         "Latency",
-        (
-            f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
-            "slower than the value at 99 %. Geometric mean over runs of the runs' own percentiles."
-        ),
+        f"How long {about.work_is}s took: half were quicker than the value at 50 %, one in a hundred was "
+        "slower than the value at 99 %. Geometric mean over runs of the runs' own percentiles.",
         tuple(
             Panel(
                 f"latency-{clients}",

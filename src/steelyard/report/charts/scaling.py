@@ -116,8 +116,7 @@ def _lines(table: Table, metric: Metric, palette: Palette, behind: list[Spec]) -
     scale_x = {"nice": False, "zero": False} if evenly else {"type": "log", "nice": False}
     points = table.column("clients").title
     x = quantitative("clients", points, scale=scale_x, axis={"values": ticks, "format": "d"})
-    also = [row["value"] for row in behind]
-    y = scaled(rows, "value", unit or None, *also, **bare_axis(tickCount=5))
+    y = scaled(rows, "value", unit or None, *[row["value"] for row in behind], **bare_axis(tickCount=5))
     return lines(
         replace(table, data=rows),
         x,
@@ -139,14 +138,13 @@ def _behind(rows: list[Spec], x: Spec, y: Spec) -> list[Spec]:
     ends = {row["source"]: row for row in rows}
     dashes = nominal("source", None, scale={"range": list(DASHES[1:])}, legend=None)
     shared = {"x": x, "y": y, "detail": {"field": "source"}}
-    line: Spec = {**shared, "strokeDash": dashes}
-    look: Spec = {"style": "muted", "align": "right", "fontSize": 10.5}
-    name: Spec = {**shared, "text": nominal("source", None)}
+    line = {**shared, "strokeDash": dashes}
+    name = {**shared, "text": nominal("source", None)}
     return [
         layer("line", line, rows=rows, style="mutedline", strokeWidth=1.3),
         *(
             # two ends that meet are named above and below
-            layer("text", name, rows=[end], dy=dy, **look)
+            layer("text", name, rows=[end], dy=dy, style="muted", align="right", fontSize=10.5)
             for end, dy in zip(ends.values(), cycle((-7, 11)), strict=False)
         ),
     ]

@@ -28,7 +28,7 @@ _OWN_LINE: Spec = {"strokeWidth": 2.5, "strokeCap": "round"}
 _INK_LINE: Spec = {"style": "inkline", "strokeWidth": 1.5}
 _NOTE: Spec = {"dx": 5, "style": "ink"}
 _ARROWS = {"x": ("triangle-left", "triangle-right"), "y": ("triangle-down", "triangle-up")}
-Rows = list[dict[str, Any]]
+Rows = list[Spec]
 
 # so many steps beyond its own a line is drawn on; a longer gap interrupts it
 _GAP = 0.5

@@ -57,12 +57,10 @@ def timeline(presented: Presented) -> Figure | None:
     return Figure(
         "timeline",
         "Over time, every run",
-        (
-            f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
-            f"out.{turns if about.in_turns else ''}{named} "
-            "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
-            " right is drift."
-        ),
+        f"{fmt.count(len(runs), 'run')} in the order of execution; set-up and warm-up are left "
+        f"out.{turns if about.in_turns else ''}{named} "
+        "Each step is a mean over its time. Within a run the line should be level; a slope from left to"
+        " right is drift.",
         tuple(panels),
         Table(
             (
@@ -195,16 +193,21 @@ def _labels(runs: Rows, coloured: Spec) -> list[Spec]:
     if len(runs) > _LABELS_MAX:
         return []
     place = {"x": _time("middle"), "y": {"value": -5}, "text": {"field": "option"}, "color": coloured}
-    look = {
-        "angle": 270,
-        "align": "left",
-        "baseline": "middle",
-        "fontSize": 10.5,
-        "limit": 150,
-        "clip": False,
-    }
     shown = f"datum.middle >= {FROM} && datum.middle <= {TO}"
-    return [layer("text", place, rows=runs, only=shown, **look)]
+    return [
+        layer(
+            "text",
+            place,
+            rows=runs,
+            only=shown,
+            angle=270,
+            align="left",
+            baseline="middle",
+            fontSize=10.5,
+            limit=150,
+            clip=False,
+        )
+    ]
 
 
 def _thinned(table: Table, keys: tuple[str, ...], value: str) -> Rows:

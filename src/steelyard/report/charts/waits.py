@@ -83,7 +83,6 @@ def locks(presented: Presented) -> Figure | None:
     pair = {o: by_option[o] for o in (judgement.baseline, presented.leading) if o and o in by_option}
     if len(pair) == 2:
         tables = {"Waits side by side": _side_by_side(pair, columns), **tables}
-    known = any(row.acquisitions is not None for row in judgement.locks)
     return of_tables(
         "locks",
         "Waits for kernel locks",
@@ -91,7 +90,7 @@ def locks(presented: Presented) -> Figure | None:
         " % CPU: spent spinning, of all CPUs."
         + (
             ""
-            if known
+            if any(row.acquisitions is not None for row in judgement.locks)
             else " n/a: not available, which is not zero. The kernel's tracepoints report waits alone:"
             " neither how long a lock was held (HOLD, UTIL) nor how often it was taken without a wait"
             " (CON, TOTAL)."

@@ -105,10 +105,8 @@ def clients(presented: Presented) -> Figure | None:
     return Figure(
         "clients",
         f"{noun.capitalize()} by {noun}",
-        (
-            f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
-            f"Equal bars mean that {served} served all equally. Indices in the table are medians over runs."
-        ),
+        f"{plural[0].upper()}{plural[1:]}, geometric mean over runs; the dashed line is their mean. "
+        f"Equal bars mean that {served} served all equally. Indices in the table are medians over runs.",
         tuple(
             Panel(
                 f"clients-{slug(option)}",

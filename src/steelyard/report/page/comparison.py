@@ -9,7 +9,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.bundles import BundleComparison
 from steelyard.analysis.judgement import Judgement
 from steelyard.bundle.series.read import Series
-from steelyard.report.about import About, FactorFacts
+from steelyard.report.about import About, FactorFacts, Texts
 from steelyard.report.charts.figure import Figure, Panel, of_tables, slug, uniquely_named
 from steelyard.report.charts.gauges import CPU, MEMORY, RECORDED
 from steelyard.report.charts.latches import latches
@@ -51,9 +51,7 @@ def render(
     )
 
 
-def as_one(
-    judged: Mapping[str, Judgement], found: Sequence[tuple[Series, Mapping[str, str]]], about: About
-) -> Presented:
+def as_one(judged: Mapping[str, Judgement], found: Sequence[tuple[Series, Texts]], about: About) -> Presented:
     """The bundles as one whose options are those of all, so that every chart draws them side by side.
 
     judged: by the bundle's name. found: of each its series, and by option there the one that it is compared
@@ -74,7 +72,7 @@ def as_one(
 
     first = next(iter(judged.values()))
     labels = tuple(options.values())
-    nothing: dict[str, Any] = {f.name: () for f in fields(Judgement) if f.default == ()}
+    nothing = {f.name: () for f in fields(Judgement) if f.default == ()}
     drawn = {field: renamed(field) for field in ("estimates", "scaling", "latches")}
     own = {"options": labels, "baseline": labels[0], "comparisons": (), "notices": (), "latch_costs": None}
     judgement = replace(first, **{**nothing, **own, **drawn})
@@ -118,11 +116,10 @@ def against(found: BundleComparison, presented: Presented) -> Figure:
             scale={"nice": False, "zero": False},
             axis={"format": "d", "tickMinStep": 1},
         )
-        y = scaled(rows, "ratio", None, 1.0, ratios=True)
         picture = lines(
             replace(table, data=rows),
             x,
-            y,
+            scaled(rows, "ratio", None, 1.0, ratios=True),
             ("option", "clients", "ratio"),
             height=200,
             size=60,

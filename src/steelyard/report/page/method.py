@@ -26,7 +26,6 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, Texts]]:
     if about.subject != "recording":
         plan |= measured
     server = {"subject": about.subject, "version": about.server_version}
-    monitors = {monitor.name: _cost(monitor) for monitor in about.monitors}
     groups = (
         ("Plan", plan),
         ("Precision", _precision(presented)),
@@ -36,7 +35,7 @@ def facts_of(presented: Presented, blocks: str) -> list[tuple[str, Texts]]:
         ("Schema", about.schemas),
         (about.who_works.capitalize(), {name: text for name, text in server.items() if text}),
         ("Load engine", about.engine if about.subject != "recording" else dict[str, str]()),
-        ("Monitors and their own cost", monitors),
+        ("Monitors and their own cost", {monitor.name: _cost(monitor) for monitor in about.monitors}),
     )
     return [(title, facts) for title, facts in groups if facts]
 

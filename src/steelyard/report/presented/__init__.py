@@ -7,7 +7,7 @@ from functools import cached_property
 from steelyard.analysis.judgement import Comparison, Effect, Headlines, Judgement, Metric
 from steelyard.analysis.judgement.scaling import Scaling
 from steelyard.bundle.series.read import Series
-from steelyard.report.about import About
+from steelyard.report.about import About, Texts
 from steelyard.report.presented.ranking import Footnote, Row, footnotes, of_metric, ranked, shown_at
 from steelyard.report.presented.words import marks_mean
 
@@ -158,7 +158,7 @@ class Palette:
 
     title: str
     domain: tuple[str, ...]
-    of: Mapping[str, str]
+    of: Texts
 
     @property
     def by_option(self) -> bool:

@@ -36,12 +36,11 @@ def compared(found: BundleComparison, metric: Metric) -> Table:
 
 def counted(found: BundleComparison, metric: Metric) -> Table:
     """Levels of a metric that has no test."""
-    pairs = zip(found.counted_here, found.counted_there, strict=True)
     return plain_table(
         ("option", found.points_are, "here", "there"),
         (
             (here.option, here.clients, *(Cell(e.value, unit=metric.unit) for e in (here, there)))
-            for here, there in pairs
+            for here, there in zip(found.counted_here, found.counted_there, strict=True)
             if here.metric == metric.name
         ),
     )

@@ -1,6 +1,6 @@
 """Tables of options: in the order of the ranking; as a matrix of factors, with each factor's own effect."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -9,7 +9,7 @@ import numpy as np
 from steelyard import quantities as fmt
 from steelyard.analysis.judgement import Estimate, Metric
 from steelyard.bundle.evidence import grouped
-from steelyard.report.about import FactorFacts
+from steelyard.report.about import FactorFacts, Texts
 from steelyard.report.presented import Presented
 from steelyard.report.presented.words import heading, work_at_a_point
 from steelyard.report.table import Cell, Column, Table, plain_table, ratio_of
@@ -118,7 +118,7 @@ def matrix(presented: Presented) -> Table | None:
     return plain_table([*(factor.name for factor in factors), *(metric.title for metric in scores)], rows)
 
 
-def _place(factors: Sequence[FactorFacts], levels: Mapping[str, str]) -> list[int]:
+def _place(factors: Sequence[FactorFacts], levels: Texts) -> list[int]:
     """The sort key of an option: its levels in the order of the study."""
     return [list(factor.levels).index(levels[factor.name]) for factor in factors]
 

@@ -1,11 +1,11 @@
 """The workloads of order entry and of a brokerage, derived from the TPC-C and TPC-E specifications."""
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import KeyPath, Strict
+from steelyard.study.key_types import Idle, Strict
 from steelyard.study.workloads.transactions import DerivedWorkload
 
 NOT_TPC = (
@@ -57,7 +57,7 @@ class OrderEntryWorkload(DerivedWorkload):
     """
 
     CLIENT = f"{DerivedWorkload.CLIENT} home reads waits report_clients"
-    SMALLEST: ClassVar[Mapping[str, float]] = {"warehouses": 1}
+    SMALLEST = {"warehouses": 1}
 
     kind: Literal["order-entry"]
     warehouses: int = Field(default=1, ge=1, le=10_000)
@@ -79,7 +79,7 @@ class OrderEntryWorkload(DerivedWorkload):
     data, once, all twelve in either case; a run that violates one is void"""
     constants: Constants = Constants()
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """Keys without effect in one warehouse, or with another kind of arrival."""
         if self.warehouses == 1:
             yield ("home",), "there is one warehouse"
@@ -135,7 +135,7 @@ class BrokerageWorkload(DerivedWorkload):
     """
 
     CLIENT = f"{DerivedWorkload.CLIENT} result_clients feed_clients"
-    SMALLEST: ClassVar[Mapping[str, float]] = {"customers": 1_000, "days": 1}
+    SMALLEST = {"customers": 1_000, "days": 1}
 
     kind: Literal["brokerage"]
     customers: int = Field(default=1_000, ge=1_000, le=1_000_000, multiple_of=1_000)

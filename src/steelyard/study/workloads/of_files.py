@@ -1,13 +1,12 @@
 """Workloads whose transactions are in files: scripts of pgbench, which comes with PostgreSQL; captures."""
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import FileName, Form, KeyName, KeyPath, Setting, Toml, only_if
+from steelyard.study.key_types import FileName, Form, Idle, KeyName, Setting, Toml, only_if
 from steelyard.study.workloads.transactions import DrivenWorkload, Handle, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
@@ -19,7 +18,7 @@ _ScriptEntry = Annotated[str, Form(r"^[^\x00]+$", "invalid script: use FILE or F
 class PgbenchWorkload(SqlWorkload, DrivenWorkload):
     """Scripts of pgbench, each a transaction, chosen by weight."""
 
-    SMALLEST: ClassVar[Mapping[str, float]] = {"scale": 1}
+    SMALLEST = {"scale": 1}
 
     kind: Literal["pgbench"]
     script: list[_ScriptEntry] = Field(default=["tpcb-like"], min_length=1, max_length=64)
@@ -89,7 +88,7 @@ class ReplayWorkload(SqlWorkload):
             raise ValueError("handle: 'none' binds no values: use unnamed, named, per-use or left")
         return self
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """Keys of workloads that draw their transactions."""
         for key in ("mix", "retries", "arrival"):
             yield (key,), "a replay executes what was captured, in its order"

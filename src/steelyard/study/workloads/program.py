@@ -1,21 +1,19 @@
 """The workload of any program that reports a score: N instances start together, each with its own score."""
 
 import re
-from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.errors import nearest
 from steelyard.quantities import time_unit_ns
-from steelyard.study.key_types import JsonPath, KeyName, Label, Setting, Settings, Strict
+from steelyard.study.key_types import Idle, JsonPath, KeyName, Label, Settings, SettingTable, Strict
 from steelyard.study.passwords import VARIABLE, from_environment, secret_written
 from steelyard.study.workloads.workload import KeyPath, Workload
 
 # variables that the lab fills in
 FILLED = ("instance", "instances", "cpus", "seconds", "warm_up_seconds", "study", "scratch", "programs")
 _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(\w+)\}|\$\{(\w+)\}")
-_Variables = dict[str, Setting]
 
 
 def filled(text: str, values: Settings) -> str:
@@ -108,9 +106,9 @@ class ProgramWorkload(Workload):
     """program and arguments; {instance} (from 0), {instances}, {cpus} (number of its CPUs), {seconds} and
     {warm_up_seconds} (the plan's), {study}, {scratch}, {programs} and the study's own {variables} are filled
     in; {{ is a brace"""
-    variables: _Variables = Field(default_factory=_Variables)
+    variables: SettingTable = Field(default_factory=SettingTable)
     """the study's own {variables}, which factors of scope client change"""
-    environment: _Variables = Field(default_factory=_Variables)
+    environment: SettingTable = Field(default_factory=SettingTable)
     """variables of each instance, filled in like the command, ${NAME} from the environment of steelyard,
     required for secrets; empty: not set"""
     folder: str = "{study}"
@@ -138,7 +136,7 @@ class ProgramWorkload(Workload):
 
     @field_validator("environment")
     @classmethod
-    def _no_secret(cls, environment: _Variables) -> _Variables:
+    def _no_secret(cls, environment: SettingTable) -> SettingTable:
         for name, text in environment.items():
             if secret_written(name, text):
                 raise ValueError(
@@ -180,7 +178,7 @@ class ProgramWorkload(Workload):
         values = {**dict.fromkeys(FILLED, ""), **self.variables, "study": "."}
         return [filled(word, values) for word in (*self.command, *self.prepare)]
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """Unused variables."""
         for name in self.variables.keys() - self._used():
             yield ("variables", name), f"neither command, environment nor folder contains {{{name}}}"

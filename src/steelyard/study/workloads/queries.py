@@ -2,11 +2,12 @@
 
 import os
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field
 
+from steelyard.study.key_types import Toml
 from steelyard.study.workloads.workload import Workload
 
 
@@ -24,7 +25,7 @@ class QueriesWorkload(Workload):
     in_rounds = True
     CLIENT = "deadline_s"
 
-    SMALLEST: ClassVar[Mapping[str, float]] = {"scale_factor": 0.01}
+    SMALLEST = {"scale_factor": 0.01}
 
     kind: Literal["queries"]
     scale_factor: float = Field(default=0.1, ge=0.01, le=300)
@@ -50,7 +51,7 @@ class QueriesWorkload(Workload):
         warming = max(warm_up_s, round_s) if warm_up_s else 0.0
         return warming + max(measure_s, round_s)
 
-    def load_keys(self) -> dict[str, Any]:
+    def load_keys(self) -> Toml:
         """Plain texts, in rounds."""
         return {
             "handle": "none",

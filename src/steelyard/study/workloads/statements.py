@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -145,7 +145,7 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
         distinct_texts="text = distinct",
     )
 
-    SMALLEST: ClassVar[Mapping[str, float]] = {"rows": 1_000}
+    SMALLEST = {"rows": 1_000}
 
     kind: str = "lookup"
     """lookup, orders, storm, or sql: statements of your own"""

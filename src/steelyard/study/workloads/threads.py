@@ -1,12 +1,12 @@
 """The workload of a simulated machine: groups of threads, each with alternating bursts of CPU and sleeps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.errors import nearest
-from steelyard.study.key_types import GroupName, KeyPath, Strict, only_if
+from steelyard.study.key_types import GroupName, Idle, KeyPath, Strict, only_if
 from steelyard.study.workloads.workload import Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]
@@ -103,7 +103,7 @@ class ThreadsWorkload(Workload):
             for key in _KEYS.split()
         }
 
-    def idle(self) -> Iterator[tuple[KeyPath, str]]:
+    def idle(self) -> Idle:
         """The count of the scaled group; keys that a thread's class ignores."""
         yield ("groups", self.scaled, "count"), "plan.clients are the numbers of threads of this group"
         yield from super().idle()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import FileName, KeyPath, Setting, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, SettingTable, Strict, Toml, only_if
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
@@ -169,7 +169,7 @@ class DrivenWorkload(TransactionsWorkload):
     driver_warm_up_max_s: float = Field(default=15.0, ge=0, le=3600)
     """the warm-up goes on beyond plan.warm_up_s until the JVM compiles little, at most so long in all;
     nothing with plan.warm_up_s = 0"""
-    driver_properties: dict[str, Setting] = {}
+    driver_properties: SettingTable = {}
     """properties of the driver; a factor sets one as driver_properties.NAME, which needs its value for the
     other options here; secrets as ${NAME} from the environment"""
 

@@ -16,7 +16,7 @@ from steelyard import _core
 from steelyard.errors import InputError, nearest
 from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import cpus_of
-from steelyard.study.key_types import Setting
+from steelyard.study.key_types import Setting, SettingTable
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.threads import ThreadsWorkload
 from steelyard.subjects import NO_SERVER, Kind, Load, Subject
@@ -158,7 +158,7 @@ def _read(key: str, value: Setting) -> Any:
     return value
 
 
-def _settings(option: Option) -> dict[str, Setting]:
+def _settings(option: Option) -> SettingTable:
     return {"table": "standard", **option.server}
 
 

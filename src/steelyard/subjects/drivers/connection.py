@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zipfile import is_zipfile
 
 import steelyard
@@ -29,6 +29,7 @@ NATIVE_ACCESS = "net.java.dev.jna:jna-platform:5.15.0"
 
 # group:artifact:version
 _COORDINATES = re.compile(r"[\w.\-]+:[\w.\-]+:[\w.\-]+")
+_Coordinates = tuple[str, ...]  # of Maven
 _FETCH_S = 300
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>steelyard</groupId><artifactId>driver</artifactId><version>1</version>
@@ -44,7 +45,7 @@ def located(driver: str, folder: Path) -> str:
     return driver if _COORDINATES.fullmatch(driver) else str((folder / driver).expanduser().resolve())
 
 
-def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
+def jars(driver: str, folder: Path, more: _Coordinates = ()) -> list[Path]:
     """The jars of a driver and of further Maven coordinates. folder: that of the study.
 
     Raises InputError for what is no jar or does not exist, and for coordinates that cannot be fetched.
@@ -64,7 +65,7 @@ def jars(driver: str, folder: Path, more: tuple[str, ...] = ()) -> list[Path]:
     return [jar, *(_fetched(more) if more else ())]
 
 
-def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
+def _fetched(coordinates: _Coordinates) -> list[Path]:
     try:
         place = closed(cache_folder("drivers")) / "+".join(coordinates).replace(":", "_")
     except (OSError, RuntimeError) as error:
@@ -83,7 +84,7 @@ def _fetched(coordinates: tuple[str, ...]) -> list[Path]:
     return sorted(place.glob("*.jar"))
 
 
-def _fetch(maven: str, coordinates: tuple[str, ...], draft: Path) -> None:
+def _fetch(maven: str, coordinates: _Coordinates, draft: Path) -> None:
     environment = dict(os.environ)
     if shutil.which("java") is None:
         environment.setdefault("JAVA_HOME", str(java().parents[1]))
@@ -121,7 +122,7 @@ _Plan = Mapping[str, Any]
 
 
 def connection_of(
-    option: Option, url: str, folder: Path, properties: Mapping[str, str], more: tuple[str, ...] = ()
+    option: Option, url: str, folder: Path, properties: Mapping[str, str], more: _Coordinates = ()
 ) -> _Plan:
     """How an option's driver connects, its part of the engine's plan. Raises InputError.
 
@@ -209,7 +210,7 @@ def tried_by_driver(plan: _Plan, limit_s: float) -> _Plan:
     return {name: column for name, column in event.items() if name != "event"}
 
 
-def _event(mode: str, plan: _Plan, limit_s: float) -> dict[str, Any]:
+def _event(mode: str, plan: _Plan, limit_s: float) -> _Plan:
     """What Java says at its end. Raises SubjectFailed."""
     jdbc = plan["jdbc"]
     java = _java(jdbc, f"-Xmx{jdbc['heap_mib']}m", "-XX:+UseSerialGC")
@@ -222,12 +223,12 @@ def _event(mode: str, plan: _Plan, limit_s: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise SubjectFailed(f"the driver did not answer within {limit_s:.0f} s ({mode})") from None
     try:
-        return cast("dict[str, Any]", json.loads(done.stdout.splitlines()[-1]))
+        return json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
 
 
-def with_pieces(plan: _Plan) -> dict[str, Any]:
+def with_pieces(plan: _Plan) -> _Plan:
     """The plan, whose statements are cut into text and parameters for Java, by the server's rules."""
     dialect = _DIALECTS.get(plan["jdbc"]["url"].split(":")[1], "standard")
     statements = [
@@ -236,7 +237,7 @@ def with_pieces(plan: _Plan) -> dict[str, Any]:
     return {**plan, "statements": statements}
 
 
-def with_own_programs(plan: _Plan) -> dict[str, Any]:
+def with_own_programs(plan: _Plan) -> _Plan:
     """The plan of another machine, with Java and the jars of this one. Raises InputError."""
     found = [engine_jar(), *jars(plan["driver"], Path())]
     return {**plan, "java": str(java()), "class_path": [str(path) for path in found]}

@@ -17,7 +17,7 @@ from steelyard.host.guests.qemu import Acceleration, Guest
 from steelyard.host.processes.process_mark import Mark
 from steelyard.study.factors import located_at, settings_given
 from steelyard.study.host_settings import KERNEL, boot_arguments, takes_boot
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import KeyPath, Setting, Settings
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.queries import QueriesWorkload
 from steelyard.study.workloads.statements import StatementWorkload
@@ -29,6 +29,7 @@ from steelyard.subjects.postgres.server import DEFAULTS, TEMPLATE, Postgres
 from steelyard.subjects.postgres.session import written
 from steelyard.subjects.postgres.workload_tables import load_statements
 
+_Facts = dict[str, Mapping[str, str]]  # of guests, by option
 _PORT = 5432
 _OWN_DATA = f"{SCRATCH}/data"
 _MACHINE: Settings = {"vm.acceleration": "auto", "vm.cpus": 1, "vm.memory_mib": 1024, "vm.limit_s": 900}
@@ -67,7 +68,7 @@ class VirtualMachine(Subject):
         self._console = bench.folder / "console.log"
         self._bindir = Path()
         self._guests: dict[str, Guest] = {}
-        self._facts: dict[str, Mapping[str, str]] = {}
+        self._facts: _Facts = {}
         self._mark = Mark()
         self._promise = 0
 
@@ -145,8 +146,7 @@ class VirtualMachine(Subject):
                 f"the guests use different clock sources ({listed}), so their times cannot be compared"
             )
         if not self._image.exists():
-            server = Postgres(self._bench)
-            self._bindir, data = server.prepare(option)
+            self._bindir, data = Postgres(self._bench).prepare(option)
             build_image(self._image, self._bindir, data)
         self._guests = {label: replace(guest, acceleration=acceleration) for label, guest in guests.items()}
 
@@ -163,7 +163,7 @@ class VirtualMachine(Subject):
             mark=self._mark.value,
         )
 
-    def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, dict[str, Mapping[str, str]]]:
+    def _tried(self, guests: Mapping[str, Guest]) -> tuple[Acceleration, _Facts]:
         """KVM where every guest boots with it, else emulation; and the facts of each guest."""
         requested = self._settings["vm.acceleration"]
         # only a trial boot shows that it works
@@ -198,7 +198,7 @@ def _check_setting(key: str, value: Setting) -> None:
         raise InputError("a guest has one CPU: emulation in virtual time hangs with more", "leave it out", at)
 
 
-def _check_host(key: str, value: Setting, at: tuple[str, ...]) -> None:
+def _check_host(key: str, value: Setting, at: KeyPath) -> None:
     if not takes_boot(key):
         raise InputError(
             f"{key} cannot be set in a virtual machine",

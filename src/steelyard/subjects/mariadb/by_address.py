@@ -3,7 +3,7 @@
 from contextlib import closing, suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pymysql
 
@@ -15,8 +15,6 @@ from steelyard.subjects import Load, Server
 from steelyard.subjects.mariadb import session
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable
 from steelyard.subjects.servers.identity import peer_of
-
-_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 _ANSWER_S = 30.0
 # ProxySQL answers `select connection_id()` itself; a login has 32 bits of it
@@ -87,7 +85,7 @@ class ForeignMariaDB(AtAddress):
             return seen != [one.thread_id() for one in sessions] or seen[0] == seen[1]
 
 
-def _here(connection: _Connection) -> int | None:
+def _here(connection: session.Connection) -> int | None:
     """The server's process where it is one of this machine, and no proxy's."""
     pid = peer_of(vars(connection)["_sock"])
     with suppress(OSError):

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pymysql
 from pymysql.cursors import Cursor
@@ -15,6 +14,7 @@ from pymysql.cursors import Cursor
 from steelyard.errors import InputError, brief
 from steelyard.host.mariadb_login import error_text
 from steelyard.study.study import Option, Study
+from steelyard.subjects.mariadb.session import Connection
 from steelyard.subjects.servers import templates
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.network import Listening
@@ -54,8 +54,6 @@ def version_of(server: Path) -> str:
     # such as: mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64
     return version_said(server, "--no-defaults").partition("Ver ")[2].partition("-")[0].strip()
 
-
-_Connection: TypeAlias = "pymysql.Connection[Any]"
 
 # the server itself, a session's thread and buffers, system tables with temporary ones and undo
 FOOTPRINT = Footprint(
@@ -125,7 +123,7 @@ def make_directory(daemon: Daemon, server: Path, data: Path) -> None:
     )  # fmt: skip
 
 
-def admit(connection: _Connection, user: str) -> None:
+def admit(connection: Connection, user: str) -> None:
     """Lets the lab in by its user of the system; the server was started without a look at its users."""
     with closing(connection), connection.cursor() as cursor:
         try:
@@ -137,7 +135,7 @@ def admit(connection: _Connection, user: str) -> None:
             raise InputError(f"data_directory: {error_text(error)}", at=_AT) from None
 
 
-def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
+def load(connection: Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
     """Fills an empty database over a connection that takes several statements at once.
 
     folder: for files, where the server can read them; load_file: takes a file of data. Raises
@@ -217,7 +215,7 @@ def load_file(file: Path, server: Path, user: str, database: str, daemon: Daemon
         raise templates.data_error(file, done.stderr)
 
 
-def apply_schema(connection: _Connection, study: Study, option: Option) -> dict[str, float]:
+def apply_schema(connection: Connection, study: Study, option: Option) -> dict[str, float]:
     """Executes the SQL of the option's levels, then ANALYZE TABLE; what it took, by name with unit.
 
     connection: takes several statements at once. Raises pymysql.MySQLError, InputError.
@@ -253,7 +251,7 @@ def listen_arguments(network: Listening) -> list[str]:
     return [*_QUIET, "--skip-networking=OFF", f"--bind-address={network.address}", f"--port={network.port}"]
 
 
-def admit_hosts(connection: _Connection, network: Listening) -> None:
+def admit_hosts(connection: Connection, network: Listening) -> None:
     """Lets the clients in, each from its own address alone, and nobody else by the network."""
     if not network.address:
         return

@@ -209,7 +209,7 @@ class MariaDB(SharedSubject):
     def _answer(self) -> None:
         session.own_session(self._server.socket, self._user).close()
 
-    def _connect(self, database: str, flags: int = 0) -> pymysql.Connection[Any]:
+    def _connect(self, database: str, flags: int = 0) -> session.Connection:
         return session.own_session(self._server.socket, self._user, database, flags, self._server.identity)
 
 

@@ -13,9 +13,9 @@ from steelyard.study.key_types import Setting, Settings
 from steelyard.study.setting_names import folded, is_plain, options_of
 from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused, refuse_others
-from steelyard.subjects.servers.identity import FILE, Identity, continuity
+from steelyard.subjects.servers.identity import FILE, Identity, Interruption, continuity
 
-_Connection: TypeAlias = "pymysql.Connection[Any]"
+Connection: TypeAlias = "pymysql.Connection[Any]"
 
 # "Truncated incorrect ... value": the server took the nearest one that it allows
 _TRUNCATED = 1292
@@ -48,7 +48,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
     return tuple(f"set session {name} = {_literal(value)}" for name, value in option.session.items())
 
 
-def read_back_session(connection: _Connection, option: Option) -> bool:
+def read_back_session(connection: Connection, option: Option) -> bool:
     """Sets them in this session. Whether a backslash in a text escapes then. Raises SettingsRefused."""
     refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
@@ -59,7 +59,7 @@ def read_back_session(connection: _Connection, option: Option) -> bool:
     return not getattr(connection, "server_status", 0) & _NO_BACKSLASH_ESCAPES
 
 
-def variables(connection: _Connection, scope: str) -> dict[str, str]:
+def variables(connection: Connection, scope: str) -> dict[str, str]:
     """Every variable of the scope, global or session. Raises pymysql.MySQLError."""
     with connection.cursor() as cursor:
         cursor.execute(f"show {scope} variables")
@@ -67,7 +67,7 @@ def variables(connection: _Connection, scope: str) -> dict[str, str]:
 
 
 def refuse_not_taken(
-    connection: _Connection, shown: Mapping[str, str], requested: Settings, program: Path
+    connection: Connection, shown: Mapping[str, str], requested: Settings, program: Path
 ) -> None:
     """Raises SettingsRefused for settings that the server does not have as requested. shown: its variables.
 
@@ -94,14 +94,14 @@ def refuse_not_taken(
     refuse_others("this server", shown, checked, is_same)
 
 
-def _is_default(connection: _Connection, name: str, value: Setting) -> bool:
+def _is_default(connection: Connection, name: str, value: Setting) -> bool:
     """Whether a number is the compiled-in one, which lets the server choose."""
     with connection.cursor() as cursor:
         cursor.execute(_DEFAULT, [folded(name)])
         return any(taken(value, str(default)) for (default,) in cursor.fetchall())
 
 
-def _refused(connection: _Connection, statement: str) -> str:
+def _refused(connection: Connection, statement: str) -> str:
     """The server's words where it does not take a SET, or takes another value; '' otherwise."""
     try:
         with connection.cursor() as cursor:
@@ -159,7 +159,7 @@ def _amount(text: str) -> float | None:
 
 def own_session(
     socket: Path, user: str, database: str = "", flags: int = 0, identity: Identity | None = None
-) -> _Connection:
+) -> Connection:
     """A session with the server that was started, and no other; identity: None: it is not checked.
 
     Raises SubjectFailed, pymysql.MySQLError.
@@ -210,10 +210,11 @@ LEFT_SQL = """
 """
 
 # the counter is in whole seconds, and both readings may be late
+_Life = tuple[float, float]  # uptime, and when it was read, in s
 _TOLERANCE_S = 2.0
 
 
-def sources_of(connection: _Connection) -> dict[str, str]:
+def sources_of(connection: Connection) -> dict[str, str]:
     """The origin of each setting that is not the compiled-in default; {} of a server without such a view."""
     try:
         with connection.cursor() as cursor:
@@ -223,7 +224,7 @@ def sources_of(connection: _Connection) -> dict[str, str]:
         return {}
 
 
-def number(connect: Callable[[], _Connection], sql: str) -> int:
+def number(connect: Callable[[], Connection], sql: str) -> int:
     """The number that a SELECT gives, of one snapshot of the data. Raises pymysql.MySQLError."""
     with closing(connect()) as connection, connection.cursor() as cursor:
         # whatever the server's default is
@@ -234,17 +235,17 @@ def number(connect: Callable[[], _Connection], sql: str) -> int:
     return int(row[0])
 
 
-def watched(connect: Callable[[], _Connection], ended: Callable[[], str] = str) -> Callable[[], str]:
+def watched(connect: Callable[[], Connection], ended: Interruption = str) -> Interruption:
     """`continuity` of the server that this connects to. Raises pymysql.MySQLError, OSError, TimedOut."""
 
-    def look() -> tuple[float, float]:
+    def look() -> _Life:
         with closing(connect()) as connection, connection.cursor() as cursor:
             cursor.execute("show global status like 'Uptime'")
             row = cursor.fetchone()
             assert row is not None
             return float(row[1]), time.monotonic()
 
-    def compared(then: tuple[float, float], now: tuple[float, float]) -> str:
+    def compared(then: _Life, now: _Life) -> str:
         if now[0] + _TOLERANCE_S < then[0] + now[1] - then[1]:
             return f"the server was restarted during the run: its uptime is {now[0]:.0f} s"
         return ""

@@ -18,10 +18,14 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.study.study import Option
 from steelyard.subjects import Load, Server
 from steelyard.subjects.postgres.facts import LEFT_SQL, facts_of, number, tranche_names, watched
-from steelyard.subjects.postgres.session import INSPECT, read_back_session, session_statements, turn_end
+from steelyard.subjects.postgres.session import (
+    INSPECT,
+    Connection,
+    read_back_session,
+    session_statements,
+    turn_end,
+)
 from steelyard.subjects.servers.by_address import AtAddress, Unreachable
-
-_Connection = psycopg.Connection[Any]
 
 _ANSWER_S = 30.0
 _LOOKS_SINCE = 140_000
@@ -119,7 +123,7 @@ class ForeignPostgres(AtAddress):
     def shares_sessions(self) -> bool:
         """The backends are those of a pooler, which gives them to others as well."""
 
-        def ask(connection: _Connection) -> tuple[Any, ...]:
+        def ask(connection: Connection) -> tuple[Any, ...]:
             return connection.execute(_SESSION).fetchone() or (None,) * 3
 
         with session_at(self.dsn) as first:
@@ -133,14 +137,14 @@ class ForeignPostgres(AtAddress):
                 return began < now or len(pids) != 2
 
 
-def _permitted(connection: _Connection) -> dict[str, str]:
+def _permitted(connection: Connection) -> dict[str, str]:
     """INSPECT without what this role may not read: each refusal would be an error in the server's log."""
     readable = "select has_table_privilege(to_regclass('pg_backend_memory_contexts'), 'select')"
     row = connection.execute(readable).fetchone()
     return INSPECT if row and row[0] else {"prepared": INSPECT["prepared"]}
 
 
-def _here(connection: _Connection) -> int | None:
+def _here(connection: Connection) -> int | None:
     """The postmaster, if the session's process is one of this machine: its title then names our end."""
     with socket.socket(fileno=os.dup(connection.fileno())) as ours:
         end = "[local]" if ours.family == socket.AF_UNIX else f"({ours.getsockname()[1]})"
@@ -154,7 +158,7 @@ def _here(connection: _Connection) -> int | None:
     return None
 
 
-def session_at(dsn: str) -> _Connection:
+def session_at(dsn: str) -> Connection:
     """A session that leaves nothing behind. Raises psycopg.Error."""
     # of a database in SQL_ASCII psycopg gives bytes for texts
     return psycopg.connect(

@@ -6,7 +6,6 @@ user of the machine is admitted. Hosts of a fleet connect by TCP, with a passwor
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -15,7 +14,7 @@ from steelyard.errors import InputError
 from steelyard.study.key_types import Settings
 from steelyard.study.study import Options, Study
 from steelyard.subjects.postgres.binaries import find_bindir, major_of
-from steelyard.subjects.postgres.session import SUPERUSER, written
+from steelyard.subjects.postgres.session import SUPERUSER, Connection, written
 from steelyard.subjects.servers.daemon import Daemon
 from steelyard.subjects.servers.identity import Account
 from steelyard.subjects.servers.room import Footprint, Size
@@ -117,8 +116,7 @@ def _wanted(study: Study, options: Options) -> str:
         return "server"
     if subject.data_checksums != "auto":
         return subject.data_checksums
-    defaults = {_default(find_bindir(option.bindir)) for option in options}
-    return "on" if len(defaults) > 1 else "server"
+    return "on" if len({_default(find_bindir(option.bindir)) for option in options}) > 1 else "server"
 
 
 def _default(bindir: Path) -> str:
@@ -143,7 +141,7 @@ def copy_directory(directory: Path, to: Path, account: Account) -> None:
         account.own(to / name)
 
 
-def rename_database(connection: psycopg.Connection[Any], name: str, to: str) -> None:
+def rename_database(connection: Connection, name: str, to: str) -> None:
     """Calls the database as the lab does; nobody may be connected to it. Raises InputError."""
     try:
         connection.execute(sql.SQL("alter database {} rename to {}").format(*map(sql.Identifier, (name, to))))

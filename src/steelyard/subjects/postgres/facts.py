@@ -10,9 +10,8 @@ from typing import Any, Self
 import psycopg
 
 from steelyard.host.processes.limits import within
-from steelyard.subjects.servers.identity import continuity
-
-_Connection = psycopg.Connection[Any]
+from steelyard.subjects.postgres.session import Connection
+from steelyard.subjects.servers.identity import Interruption, continuity
 
 _ANSWER_S = 30.0
 
@@ -73,7 +72,7 @@ _LIFE = """
             (select stats_reset::text from pg_stat_bgwriter), '')"""
 
 
-def facts_of(connect: Callable[[], _Connection]) -> dict[str, Any]:
+def facts_of(connect: Callable[[], Connection]) -> dict[str, Any]:
     """A server's version and every setting that the user may see.
 
     connect: opens a session. settings: name to value with its unit, as SHOW prints it. sources: name to
@@ -132,7 +131,7 @@ def _interrupted(then: Sequence[str], now: Sequence[str]) -> str:
     return ""
 
 
-def watched(dsn: str, ended: Callable[[], str] = str) -> Callable[[], str]:
+def watched(dsn: str, ended: Interruption = str) -> Interruption:
     """`continuity` of this server. Raises psycopg.Error, TimedOut."""
     return continuity(lambda: _rows(dsn, _LIFE)[0], _interrupted, (psycopg.Error,), ended)
 

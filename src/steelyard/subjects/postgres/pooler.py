@@ -13,7 +13,7 @@ import psycopg
 
 from steelyard.errors import InputError, nearest
 from steelyard.study.factors import settings_given
-from steelyard.study.key_types import Setting, Settings
+from steelyard.study.key_types import KeyPath, Settings, SettingTable
 from steelyard.study.study import Option, Options, Study
 from steelyard.study.workloads.transactions import TransactionsWorkload
 from steelyard.subjects import Bench, Server
@@ -69,7 +69,7 @@ def check_pooler(study: Study, options: Options) -> None:
             )
 
 
-def divided(settings: Settings) -> tuple[str, dict[str, Setting], dict[str, Setting]]:
+def divided(settings: Settings) -> tuple[str, SettingTable, SettingTable]:
     """The pooler, its settings, and those of the server behind it."""
     pooler = str(settings.get(POOLER, "none"))
     own = {k.removeprefix(PREFIX): v for k, v in settings.items() if k.startswith(PREFIX)}
@@ -123,7 +123,7 @@ class Pooler:
             interruption=lambda: self._process.ended() or server.interruption(),
         )
 
-    def _admission(self) -> dict[str, Setting]:
+    def _admission(self) -> SettingTable:
         """Settings for who may connect: the lab by the folder of the socket, hosts of a fleet by password."""
         network = self._network
         if not network.address:
@@ -156,7 +156,7 @@ class Pooler:
             return {f"{PREFIX}{row[0]}": str(row[1]) for row in connection.execute("show config")}
 
 
-def _program(at: tuple[str, ...] = ()) -> str:
+def _program(at: KeyPath = ()) -> str:
     """The path of pgbouncer. Raises InputError; at: the place in the study that names it."""
     # sbin is not on every user's PATH
     found = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
@@ -177,7 +177,7 @@ def _written(value: object) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-def _where(study: Study, option: Option) -> tuple[str, ...]:
+def _where(study: Study, option: Option) -> KeyPath:
     """The place in the study that names the pooler: the factor that sets it, or the subject's settings."""
     for at, key, _ in settings_given(study, "server"):
         is_ours = key == POOLER or key.startswith(PREFIX)

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -15,10 +14,9 @@ from steelyard.study.study import Option
 from steelyard.subjects import Bench, Load, Subject, SubjectFailed
 from steelyard.subjects.postgres.by_address import ForeignPostgres, session_at
 from steelyard.subjects.postgres.facts import number
+from steelyard.subjects.postgres.session import Connection
 from steelyard.subjects.postgres.workload_tables import load
 from steelyard.subjects.servers.daemon import loaded
-
-_Connection = psycopg.Connection[Any]
 
 SCHEMA = "steelyard_load"
 # a schema without it is not ours to drop
@@ -32,16 +30,16 @@ _LOCK = f"select pg_try_advisory_lock(hashtext('{SCHEMA}'))"
 def at_address(bench: Bench) -> Subject:
     """A server at an address, used as it is or with data of its own."""
     reloads = bench.study.subject.restore == "reload"
-    return ReloadedPostgres(bench) if reloads else ForeignPostgres(bench)
+    return _ReloadedPostgres(bench) if reloads else ForeignPostgres(bench)
 
 
-class ReloadedPostgres(ForeignPostgres):
+class _ReloadedPostgres(ForeignPostgres):
     """Starts nothing, changes no settings; makes and drops one schema, which holds a mark as its comment."""
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self._limit_s = bench.study.plan.set_up_limit_s
-        self._own: _Connection | None = None
+        self._own: Connection | None = None
 
     def start(self, option: Option) -> Load:
         """The server at the address, whose sessions see the lab's schema alone. Raises InputError."""

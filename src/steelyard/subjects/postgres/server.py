@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -230,7 +229,7 @@ class Postgres:
             self._folders,
         )
 
-    def _session(self, database: str) -> psycopg.Connection[Any]:
+    def _session(self, database: str) -> session.Connection:
         return session.own_session(self._dsn(database), self._server.identity)
 
     def _dsn(self, database: str) -> str:

@@ -12,7 +12,7 @@ from steelyard.study.study import Option
 from steelyard.subjects.rehearsal import SettingsRefused
 from steelyard.subjects.servers.identity import FILE, Identity
 
-_Connection = psycopg.Connection[Any]
+Connection = psycopg.Connection[Any]
 
 SUPERUSER = "postgres"
 SOCKET = ".s.PGSQL.{}"
@@ -39,7 +39,7 @@ _OWN = {"default_transaction_read_only=off": 0, "statement_timeout=0": 0, "lock_
         "idle_in_transaction_session_timeout=0": 0, "transaction_timeout=0": 17}  # fmt: skip
 
 
-def set_password(connection: _Connection, password: str | None) -> None:
+def set_password(connection: Connection, password: str | None) -> None:
     """Gives the lab's user a password, kept as a SCRAM verifier; None: has no effect."""
     if password is None:
         return
@@ -48,7 +48,7 @@ def set_password(connection: _Connection, password: str | None) -> None:
     connection.execute(statement)
 
 
-def turn_end(connection: _Connection) -> str:
+def turn_end(connection: Connection) -> str:
     """SQL that makes a session pass its counts to the server's statistics now, not up to 1 s later.
 
     '' before version 15, where a session cannot. (PostgreSQL manual, "The Cumulative Statistics System")
@@ -65,7 +65,7 @@ def session_statements(option: Option) -> tuple[str, ...]:
     )
 
 
-def read_back_session(connection: _Connection, option: Option) -> None:
+def read_back_session(connection: Connection, option: Option) -> None:
     """Sets them in this session. Raises SettingsRefused."""
     refused: dict[str, str] = {}
     for (name, value), statement in zip(option.session.items(), session_statements(option), strict=True):
@@ -82,7 +82,7 @@ def _literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def refuse_not_taken(connection: _Connection, requested: Settings) -> None:
+def refuse_not_taken(connection: Connection, requested: Settings) -> None:
     """Raises SettingsRefused for settings that are not those of the command line, psycopg.Error.
 
     A server refuses a value that it cannot take, but accepts any name with a dot, even an unknown one; and
@@ -124,7 +124,7 @@ def own_dsn(socket: Path, database: str, version: int) -> str:
     )
 
 
-def own_session(dsn: str, identity: Identity) -> _Connection:
+def own_session(dsn: str, identity: Identity) -> Connection:
     """A session with the server that was started, and no other. Raises SubjectFailed, psycopg.Error.
 
     Its reset values (pg_settings.reset_val) are those of the server.

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, LiteralString, cast
+from typing import BinaryIO, LiteralString, cast
 
 import psycopg
 from psycopg import sql
@@ -13,10 +13,9 @@ from psycopg import sql
 from steelyard.errors import typed
 from steelyard.study.study import Option, Study
 from steelyard.subjects import SubjectFailed
+from steelyard.subjects.postgres.session import Connection
 from steelyard.subjects.servers.templates import apply_levels, data_error, script_error, tables_created
 from steelyard.workloads import DataTable, FileTable, Work
-
-_Connection = psycopg.Connection[Any]
 
 Finished = subprocess.CompletedProcess[str]
 
@@ -41,7 +40,7 @@ where c.relkind in ('r', 'm') and n.nspname <> 'information_schema' and n.nspnam
 """
 
 
-def load(connection: _Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
+def load(connection: Connection, work: Work, folder: Path, load_file: Callable[[Path], None]) -> None:
     """Fills an empty database. folder: for temporary files; load_file: loads a data file.
 
     Raises psycopg.Error, OSError; InputError where the study's own script fails.
@@ -69,7 +68,7 @@ def load_statements(work: Work) -> list[str | Path]:
     return [*work.loading(_create), *path, *([f"vacuum (freeze, analyze) {tables}"] if tables else [])]
 
 
-def _run_script(connection: _Connection, work: Work) -> None:
+def _run_script(connection: Connection, work: Work) -> None:
     try:
         connection.execute(cast(LiteralString, work.script))
     except psycopg.Error as error:
@@ -90,7 +89,7 @@ def _create(table: DataTable) -> list[str]:
     ]
 
 
-def _fill(connection: _Connection, table: FileTable, folder: Path) -> None:
+def _fill(connection: Connection, table: FileTable, folder: Path) -> None:
     """Loads rows first and builds indexes afterwards: this takes half the time."""
     path = table.write(folder)
 
@@ -124,7 +123,7 @@ def restoring(file: Path) -> str:
     return restore if _is_custom(file) else ""
 
 
-def load_file(connection: _Connection, file: Path, bindir: Path, run: Callable[..., Finished]) -> None:
+def load_file(connection: Connection, file: Path, bindir: Path, run: Callable[..., Finished]) -> None:
     """Loads it into the database of the connection. Raises InputError with the words of the program.
 
     run: runs a command to its end, with `stdin` to read.
@@ -150,7 +149,7 @@ def load_file(connection: _Connection, file: Path, bindir: Path, run: Callable[.
         raise data_error(file, words.replace("psql:<stdin>:", "line "))
 
 
-def psql(connection: _Connection, script: BinaryIO, bindir: Path, run: Callable[..., Finished]) -> str:
+def psql(connection: Connection, script: BinaryIO, bindir: Path, run: Callable[..., Finished]) -> str:
     """Executes a script in the database of the connection; psql's words where it fails, '' otherwise.
 
     run: as for load_file.
@@ -163,12 +162,12 @@ def psql(connection: _Connection, script: BinaryIO, bindir: Path, run: Callable[
     return (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
 
 
-def _into(connection: _Connection) -> list[str]:
+def _into(connection: Connection) -> list[str]:
     info = connection.info
     return ["--host", info.host, "--port", str(info.port), "--username", info.user, "--dbname", info.dbname]
 
 
-def _make_roles(connection: _Connection, file: Path) -> None:
+def _make_roles(connection: Connection, file: Path) -> None:
     """Roles that a dump names and this new server does not have: without them it would not load."""
     named: set[str] = set()
     with file.open("rb") as lines:
@@ -181,7 +180,7 @@ def _make_roles(connection: _Connection, file: Path) -> None:
 
 
 def apply_schema(
-    connection: _Connection, study: Study, option: Option, psql: Callable[[BinaryIO], str]
+    connection: Connection, study: Study, option: Option, psql: Callable[[BinaryIO], str]
 ) -> dict[str, float]:
     """Executes the SQL of the option's levels, then VACUUM ANALYZE; what it took, by name with unit.
 

@@ -97,7 +97,7 @@ class AtAddress(SharedSubject):
         """Whether a pooler gives sessions to several clients. Raises InputError for what needs its own."""
         found = any(self.shares_sessions() for _ in range(_ATTEMPTS))
         if found:
-            check_shared(self._bench.study, self._bench.options)
+            _check_shared(self._bench.study, self._bench.options)
         return found
 
     def connect(self, option: Option) -> Load:
@@ -222,7 +222,7 @@ def check_foreign(study: Study) -> None:
             )
 
 
-def check_shared(study: Study, options: Options) -> None:
+def _check_shared(study: Study, options: Options) -> None:
     """Raises InputError for what belongs to one session, where a pooler gives it to several clients."""
     for option in options:
         handle = getattr(option.workload, "handle", "none")

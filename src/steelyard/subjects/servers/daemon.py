@@ -19,7 +19,13 @@ from steelyard.study.key_types import Settings
 from steelyard.study.passwords import is_secret, variables
 from steelyard.study.study import Option
 from steelyard.subjects import Bench, SubjectFailed
-from steelyard.subjects.servers.identity import Account, Identity, account_of_servers, listening_elsewhere
+from steelyard.subjects.servers.identity import (
+    Account,
+    Errors,
+    Identity,
+    account_of_servers,
+    listening_elsewhere,
+)
 from steelyard.subjects.servers.network import listening
 
 _START_S = 60.0
@@ -77,7 +83,7 @@ class Daemon:
         self,
         command: Sequence[str | Path],
         answer: Callable[[], object],
-        errors: tuple[type[Exception], ...],
+        errors: Errors,
         home: Path,
         folders: Iterable[str | Path] = (),
     ) -> int:
@@ -187,7 +193,7 @@ class Daemon:
         draft: Path,
         data: Path,
         load: Callable[[], None],
-        errors: tuple[type[Exception], ...],
+        errors: Errors,
         words: Callable[[Exception], str] = str,
         by: int = 0,
     ) -> None:
@@ -229,7 +235,7 @@ class Daemon:
 def loaded(
     limit_s: float,
     load: Callable[[], None],
-    errors: tuple[type[Exception], ...],
+    errors: Errors,
     words: Callable[[Exception], str] = str,
 ) -> None:
     """Loads the data within plan.set_up_limit_s. Raises SubjectFailed."""

@@ -23,6 +23,8 @@ from steelyard.host.processes.limits import TimedOut, within
 from steelyard.subjects import SubjectFailed
 
 T = TypeVar("T")
+Errors = tuple[type[Exception], ...]
+Interruption = Callable[[], str]  # a sentence if it ended, restarted or crashed since, else ''
 
 NAME = "steelyard"
 _MAKE = (
@@ -216,10 +218,10 @@ def _place(text: str, family: socket.AddressFamily) -> str:
 def continuity(
     look: Callable[[], T],
     compared: Callable[[T, T], str],
-    errors: tuple[type[Exception], ...],
-    ended: Callable[[], str],
+    errors: Errors,
+    ended: Interruption,
     words: Callable[[Exception], str] = str,
-) -> Callable[[], str]:
+) -> Interruption:
     """A function to call after the load: a sentence if the server ended, restarted or crashed since, else ''.
 
     look: at what shows its life; compared: the sentence from what was seen then and now. errors: what look

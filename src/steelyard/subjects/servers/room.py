@@ -132,8 +132,7 @@ def _data_bytes(work: Work) -> int:
         file = work.data.stat().st_size * _GROWTH_OF_DATA_FILE
     places = work.directory.rglob("*") if work.directory is not None else ()
     folder = sum(path.stat().st_size for path in places if path.is_file())
-    files = sum(table.loaded_bytes for table in work.files)
-    return rows * _ROW_BYTES + files + file + folder
+    return rows * _ROW_BYTES + sum(table.loaded_bytes for table in work.files) + file + folder
 
 
 def _generated_rows(script: str) -> int:

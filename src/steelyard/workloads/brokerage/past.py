@@ -139,8 +139,7 @@ class Past:
         for day, (orders, commissions) in enumerate(self.days):
             columns = (*vars(orders).values(), commissions)
             for row in zip(*(column.tolist() for column in columns), strict=True):
-                gain = self.holdings.gains[number - 1]
-                yield Trade(number, gain, _OPENED + timedelta(days=day), *row)
+                yield Trade(number, self.holdings.gains[number - 1], _OPENED + timedelta(days=day), *row)
                 number += 1
 
     def moment(self, trade: int) -> datetime:

@@ -206,7 +206,7 @@ def lookups(scale: Scale) -> dict[str, Kind]:
 
 def _frames(up_to: tuple[int, int, int], update: bool) -> Step:
     """By numbers, by account, by security, or holdings of a trade: per cent up to which each is chosen."""
-    frames: Steps = (
+    frames = (
         []
         if update
         else [execute("first trade", {"t": "t_id"}, rows="found"), when(":found > 0", [execute("holdings")])]

@@ -176,7 +176,6 @@ def _trigger() -> Steps:
     met = f"{WAVE_MS // 2 // PRICE_SPAN} * (:bid - {PRICE_MIN})"
     up = f"({met} + ({WAVE_MS} - :place)) % {WAVE_MS}"
     down = f"({2 * WAVE_MS} - ({met} + :place)) % {WAVE_MS}"
-    send = {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"}
     return [
         *draws.puts(
             now=draws.price_cents(),
@@ -185,5 +184,5 @@ def _trigger() -> Steps:
             limit="case when :met then :now else :bid end",
             wait_ms=f"case when :met then 0 else least({up}, {down}) end",
         ),
-        send,
+        {"do": "send", "queue": TRIGGER_QUEUE, "values": ["s", "limit"], "after_ms": "wait_ms"},
     ]

@@ -83,8 +83,7 @@ def _customer(last_name_constant: int, w: int, d: int) -> Lines:
 
 
 def _history(w: int, d: int) -> Lines:
-    chance = _chance("history", CUSTOMERS, w, d)
-    for c, data in enumerate(chance.texts(12, 24), start=1):
+    for c, data in enumerate(_chance("history", CUSTOMERS, w, d).texts(12, 24), start=1):
         yield f"{c},{d},{w},{d},{w},{_LOADED_AT},10.00,{data}\n"
 
 
@@ -109,8 +108,7 @@ def _order_line(w: int, d: int) -> Lines:
     counts = _line_counts(w, d)
     chance = _chance("order line", sum(counts), w, d)
     items, information = chance.integers(1, ITEMS).tolist(), chance.texts(24, 24)
-    amounts = money(chance.integers(1, 999_999))
-    rows = zip(items, amounts, information, strict=True)
+    rows = zip(items, money(chance.integers(1, 999_999)), information, strict=True)
     for o, count in enumerate(counts, start=1):
         for number in range(1, count + 1):
             item, amount, text = next(rows)

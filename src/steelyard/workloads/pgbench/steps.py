@@ -202,8 +202,7 @@ class _Script:
         found = _SLEEP.fullmatch(rest.strip())
         if found is None:
             raise place.error(f"\\sleep {rest}: needs a whole number and us, ms or s", "\\sleep 10 ms")
-        tree = self._tree(found[1], place)
-        return ["mul", tree, _PER_MS[(found[2] or "s").lower()]]
+        return ["mul", self._tree(found[1], place), _PER_MS[(found[2] or "s").lower()]]
 
     def _branch(self, name: str, place: Place) -> tuple[_Block, Step]:
         """The branch that ends there, and its `if`."""
