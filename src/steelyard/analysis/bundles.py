@@ -108,6 +108,13 @@ class _Side:
         found = estimates(self.run_metrics, metric, [*values], point)
         return {level.option: (level, values[level.option]) for level in found}
 
+    def measured(self, metric: Metric) -> set[tuple[str, int]]:
+        """Options and numbers of clients at which it has a level."""
+        if self.run_metrics.metric(metric.name) is None:
+            return set()
+        found = points_of(self.run_metrics).items()
+        return {(option, clients) for point, clients in found for option in self.levels(metric, point)}
+
 
 @dataclass(frozen=True)
 class _Test:
@@ -236,7 +243,13 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
     yield from _other_rows(here, there)
     fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
     if fewest == 1:
-        yield Notice("few-blocks", "one run each: no interval")
+        once = sorted({test.here.option for test in tests if test.found.runs == 1})
+        each = (
+            "one run each"
+            if len(once) == len(here.evidence.labels)
+            else f"one run in one of them: {listed(once)}"
+        )
+        yield Notice("few-blocks", f"{each}: no interval")
     elif fewest < FEWEST_BLOCKS:
         text = f"leaning, too few blocks to say: {count(fewest, 'block')} in the bundle with fewer"
         yield Notice("few-blocks", f"{text}, a verdict needs {FEWEST_BLOCKS} in each")
@@ -279,11 +292,17 @@ def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
     for side, other in ((here, there), (there, here)):
         if only := {*side.evidence.labels} - {*other.evidence.labels}:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
+        for metric in side.run_metrics.headlines:
+            gone = sorted(side.measured(metric) - other.measured(metric))
+            gone = [f"{option} at {n}" for option, n in gone if option in other.evidence.labels]
+            if gone:
+                text = f"not compared: {metric.title} of {listed(gone)}, only in {side.name}"
+                yield Notice("not-compared", text)
     for metric in here.run_metrics.headlines:
         for (mine, values), (_, others) in _both(here, there, metric):
             if min(*values, *others) <= 0:
-                text = f"{metric.title} is not above 0 in some runs: not compared"
-                yield Notice("zeros", text, mine.option)
+                text = f"not compared: {metric.title} of {mine.option} is not above 0 in some runs"
+                yield Notice("not-compared", text, mine.option)
     yield Notice("not-interleaved", "the runs of the two bundles were not interleaved")
     for fact, a, b in unlike_facts(here.environment, there.environment, compared=[SERVER_VERSION]):
         yield Notice("hidden-factor-differs", f"{fact}: {a} here, {b} there")

@@ -116,7 +116,7 @@ def code_of(text: str, names: dict[str, str] | None = None) -> str:
     """A name as the code of an option. names: by code; raises InputError where another name has the code."""
     # without accents
     plain = "".join(letter for letter in normalize("NFD", text) if not combining(letter))
-    code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", plain).strip("-_")
+    code = re.sub(r"[^A-Za-z0-9.+_-]+", "-", re.sub(r"^-(?=\d)", "minus ", plain)).strip("-_")
     if names is None or not text:
         return code or "recording"
     if not code:

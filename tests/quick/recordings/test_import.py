@@ -345,7 +345,7 @@ def test_a_busy_cpu_wins_nothing(tmp_path: Path) -> None:
         imported(tmp_path, "--option", f"A={tmp_path}/a/*.txt", "--option", f"B={tmp_path}/b/*.txt")
     )
     assert found.verdict.winner is None
-    assert "no figure of two options" in found.verdict.headline
+    assert "Nothing to compare" in found.verdict.headline
     ratios = {c.metric: c.ratio for c in found.comparisons}
     assert ratios["score_of_cpu_busy_vmstat"] == pytest.approx(20 / 80)
 

@@ -66,7 +66,7 @@ class Pair:
 
     def _crossing(self, metric: Metric, points: Sequence[Row]) -> str:
         """How many clients the slower needs to reach the faster with the fewest, by interpolation."""
-        if metric.better != "higher" or points[0][0].ratio == 1:
+        if metric.better != "higher" or points[0][0].ratio == 1 or points[0][0].outcome == "equivalent":
             return ""
         ahead = points[0][0].ratio > 1
         slow = [(c.clients or 1, here if ahead else there) for c, here, there in points]
@@ -138,15 +138,17 @@ def holds(judged: Mapping[str, Judgement]) -> Iterator[str]:
 def _holds(metric: Metric, option: str, baseline: str, found: Sequence[Comparison], over: str) -> str:
     signs = [c.ratio > 1 for c in found]
     upward = 2 * sum(signs) >= len(signs)
-    proven = [c for c in found if c.outcome in ("better", "worse") and (c.ratio > 1) == upward]
+    proven = [(c.ratio > 1) == upward for c in found if c.standing in ("better", "worse")]
     same, of = signs.count(upward), len(found)
     ratios = [c.ratio for c in found]
     span = fmt.span_of(ratios, fmt.significant)
     title = metric.full_title[:1].upper() + metric.full_title[1:]
     text = f"{title} of {option} is {span} times that of {baseline}{over}"
-    more = "higher" if upward else "lower"
-    shown = "one run each" if all(c.blocks == 1 for c in found) else f"proven on {len(proven)}"
+    more, less = ("higher", "lower") if upward else ("lower", "higher")
+    shown = "one run each" if all(c.blocks == 1 for c in found) else f"proven on {sum(proven)}"
     told = f"{more} on {same} of {of} platforms, {shown}"
+    if not all(proven):
+        told += f", proven {less} on {proven.count(False)}"
     if of >= FEWEST_PLATFORMS and 0 < min(ratios) <= max(ratios) < math.inf:
         mean, low, high, factor = _over_platforms(ratios)
         told += f"; over platforms {fmt.ratio(mean, low, high)}, which differ by {factor:.2f} times (SD)"

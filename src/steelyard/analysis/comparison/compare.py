@@ -27,7 +27,7 @@ from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Noti
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 from steelyard.analysis.statistics.distributions import ALPHA
 
-_STRICTER = 5  # of a difference too small to matter: its p-value counts so many times
+STRICTER = 5  # of a difference too small to matter: its p-value counts so many times
 
 Pair = tuple[str, str]
 
@@ -139,7 +139,7 @@ class PairTests(Fit):
         outside = self.scatter.p_values(room, one, other, self._chances)
         small = (room > 0) & (outside < 2 * ALPHA)
         p_values = np.array(self.p_values(levels))
-        judged = np.where(small, np.minimum(1.0, _STRICTER * p_values), p_values).tolist()
+        judged = np.where(small, np.minimum(1.0, STRICTER * p_values), p_values).tolist()
         halves = self._half_widths_at(levels, self.scatter)
         rows = zip(distances.tolist(), halves, judged, levels.values(), strict=True)
         return [_Judged(distance, half, p, p <= level) for distance, half, p, level in rows]

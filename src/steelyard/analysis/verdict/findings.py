@@ -72,7 +72,7 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: blocks enough, the same rows under all options, all of them compared, and
+        """Whether an option can win: blocks enough, the same rows under all options, all of them compared,
         no drift where they did not take turns.
         """
         return not (not self.enough or self.work.meant or self.too_few_values or self.drift)

@@ -26,7 +26,11 @@ def options_compared(findings: Findings) -> tuple[Decision, Words]:
     by_point = answers_by_point(evidence, findings.comparisons, pairwise.metrics)
     over = f" over {findings.over} together" if by_point else ""
     if not left:
-        words = _won(findings, pair, over)
+        at_points = (
+            c for c in findings.comparisons if c.clients is not None and c.option in (pair.option, pair.other)
+        )
+        outcomes = {c.outcome for c in at_points if c.metric == pairwise.metrics[0].name}
+        words = _won(findings, pair, over if {"better", "worse"} <= outcomes else "")
     elif len(pairwise.options) == 2:
         words = _two(findings, pair, over)
     else:
@@ -108,7 +112,8 @@ def _two(findings: Findings, pair: PairResult, over: str) -> Words:
 
 
 def _won(findings: Findings, pair: PairResult, over: str) -> Words:
-    """A winner, over the load points where they do not agree; costs and risks are the metrics that the headline leaves out, and latency that is worse.
+    """A winner, over load points that do not agree; costs and risks are the metrics that the headline leaves
+    out, and latency that is worse.
 
     Sizes and intervals are those of the tables, against the baseline, even where the baseline wins.
     """

@@ -31,7 +31,7 @@ Option = tuple[Row, tuple[str, ...]]
 _CHIPS = {
     "winner": "✓ winner",
     "leaning": "◔ leaning, too few blocks",
-    "tie": "= equivalent",
+    "tie": "= tie",
     "trade-off": "⇄ trade-off",
     "inconclusive": "~ no difference shown",
     "it depends": "≠ it depends",
