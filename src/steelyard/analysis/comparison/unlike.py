@@ -32,7 +32,10 @@ _LOAD_POINTS = ("clients", "transactions")
 # facts of a recording that are its work; all others may be what is compared
 _FACTS_OF_WORK = ("transaction type", "scaling factor")
 # of a plan: how often and in which order, which needs no mention or has a notice of its own
-_NO_DIFFERENCE = (*("blocks", "seed", "stop", "baseline", "cool_down_s", "error_rate_limit_percent"),)
+_NO_DIFFERENCE = (
+    *("blocks", "seed", "stop", "baseline", "cool_down_s"),
+    *("smallest_effect_percent", "error_rate_limit_percent"),
+)
 
 Environment = Mapping[str, Mapping[str, Any]]
 Named = tuple[str, Evidence, Mapping[str, Any]]

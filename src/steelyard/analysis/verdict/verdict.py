@@ -55,7 +55,7 @@ def _answer(findings: Findings) -> tuple[Decision, Words]:
         return options_compared(findings)
     text = "Nothing to compare: no block holds a finished run of two options."
     if findings.evidence.recorded:
-        text = "Nothing to compare: no block has a positive figure, better high or low, of two options at one load."
+        text = "Nothing to compare: no block has a positive figure, better high or low, of two options."
     elif findings.run_metrics.engine_bound:
         text = "No winner by throughput: the load engine was at its limit of CPU."
     return Decision("nothing to compare"), Words(text)
