@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,61 @@ def test_options_keep_their_letters_or_are_refused(tmp_path: Path) -> None:
     written(tmp_path, {"x.csv": rows, "x.toml": f'[[tables]]\nfile = "x.csv"\nmetrics = [{HEAP}]\n'})
     done = CliRunner().invoke(cli, ["import", str(tmp_path / "x.toml"), "-o", str(tmp_path / "x.bundle")])
     assert isinstance(done.exception, InputError) and "привет" in str(done.exception)
+
+
+def test_a_noisy_option_takes_nothing_from_two_quiet_ones(tmp_path: Path) -> None:
+    quiet = {"A": around(100), "B": [110.5, 109.6, 110.1, 109.2, 110.8, 109.9]}
+    noisy = {**quiet, "C": [30, 700, 45, 900, 20, 400]}
+
+    def interval(values: Values, name: str) -> tuple[float, float]:
+        found = judged(recorded(tmp_path, values, RATE, name))
+        (b,) = [
+            c
+            for c in found["comparisons"]
+            if c["option"] == "B" and c["metric"] == "throughput_per_s" and c["clients"] is None
+        ]
+        return b["low"], b["high"]
+
+    (low, high), (least, most) = interval(quiet, "two"), interval(noisy, "three")
+    assert 1 < least and math.log(most / least) < 2 * math.log(high / low)
+
+
+def test_a_recording_that_drifts_with_its_options_names_no_winner(tmp_path: Path) -> None:
+    """The second option is the first one an hour later."""
+    log = "".join
+    texts = {
+        f"{option}/{block}/pgbench_log.1": log(
+            f"0 {n} 900 0 {1_772_445_600 + 3600 * at + n // (100 + 2 * at)} {n % 100}\n"
+            for n in range(60 * (100 + 2 * at))
+        )
+        for option, first in (("A", 0), ("B", 6))
+        for block, at in enumerate(range(first, first + 6), 1)
+    }
+    written(tmp_path, texts)
+    place = tmp_path / "r.bundle"
+    done = CliRunner().invoke(cli, ["import", str(tmp_path), "--by-folder", "-o", str(place)])
+    assert done.exit_code == 0, done.output
+    found = judged(place)["verdict"]
+    assert (found["outcome"], found["winner"]) == ("leaning", None)
+
+
+def test_compare_tells_what_only_one_bundle_measured(tmp_path: Path) -> None:
+    values = {"A": around(80), "B": around(160)}
+    whole, other = (recorded(tmp_path, values, RATE, name) for name in ("whole", "other"))
+    dead = recorded(tmp_path, {"A": around(80), "B": [0] * 6}, RATE, "dead")
+
+    def notices(there: Path) -> list[str]:
+        done = CliRunner().invoke(cli, ["compare", str(whole), str(there), "--json"])
+        assert done.exit_code == 0, done.output
+        return [one["text"] for one in json.loads(done.stdout)[0]["notices"] if one["code"] == "not-compared"]
+
+    assert notices(other) == []
+    assert notices(dead) == ["not compared: throughput of B is not above 0 in some runs"]
+
+
+def test_platforms_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    faster = recorded(tmp_path, {"A": around(100), "B": around(120)}, RATE, "faster")
+    slower = recorded(tmp_path, {"A": around(100), "B": around(80)}, RATE, "slower")
+    done = CliRunner().invoke(cli, ["compare", str(faster), str(slower)])
+    first = " ".join(done.stdout.split())
+    assert "higher on 1 of 2 platforms, proven on 1, proven lower on 1" in first
