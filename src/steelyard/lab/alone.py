@@ -44,10 +44,7 @@ _ANSWER_S = 30.0
 
 @dataclass
 class _Listener:
-    """Marks the edges of phases, and reports the rate of the last second.
-
-    last: transactions and time (ns) of the last tick.
-    """
+    """Marks phases' edges, reports the last second's rate. last: transactions, time (ns) of the last tick."""
 
     mark: Callable[[], None]
     phase: OnEvent

@@ -98,9 +98,7 @@ def _efficiency(workload: Workload, per_s: float) -> str:
 
 
 def report_notices(evidence: Evidence) -> list[Notice]:
-    """reports: one per option; detail: `11.2/s at 9 clients, mean 89 ms (−38.0 % against SAME)`; none
-    without reporting clients.
-    """
+    """reports, per option: `11.2/s at 9 clients, mean 89 ms (−38.0 % against SAME)`; none without clients."""
     if not evidence.workload.background_clients:
         return []
     rows = evidence.rows(_REPORTS.format(clients="clients,", groups=", clients"))

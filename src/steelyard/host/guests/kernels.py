@@ -39,10 +39,7 @@ def check_kernel(named: str) -> None:
 
 
 def find_kernel(named: str) -> Kernel:
-    """The kernel that a study names: a version (its newest cloud package), a package, or a path.
-
-    A package is downloaded once. Raises InputError.
-    """
+    """A study's kernel: version (newest cloud package), package (fetched once) or path. Raises InputError."""
     return _at(Path(named)) if named.startswith("/") else _unpacked(package_of(named))
 
 

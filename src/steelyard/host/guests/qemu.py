@@ -100,10 +100,7 @@ def _found(name: str) -> str | None:
 
 
 def boot(guest: Guest, console: Path, limit_s: float) -> None:
-    """Boots and waits until the guest has turned itself off; its console goes into a file.
-
-    Raises GuestFailed.
-    """
+    """Boots and waits until the guest has turned itself off. console: for its output. Raises GuestFailed."""
     with (
         console.open("wb") as log,
         subprocess.Popen(

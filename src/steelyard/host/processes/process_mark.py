@@ -75,10 +75,7 @@ class Mark:
 
 
 def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> Mapping[str, str]:
-    """The lab's environment with the mark, for starting a process that must be found again.
-
-    without: true for the names of variables to leave out.
-    """
+    """The lab's environment with the mark, to find a process again. without: true for names to leave out."""
     return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
 
 
@@ -102,10 +99,7 @@ def born(pid: int) -> int:
 
 
 def marked(mark: Mark, halt: bool = False) -> _Pids:
-    """Running processes with the mark, and their descendants.
-
-    halt: stops each process with the mark where it is, so that it starts no others.
-    """
+    """Running processes with the mark, and their descendants. halt: stops each; it starts no others."""
     found: _Pids = []
     for _ in range(_LOOKS_MAX):
         pids = _running()

@@ -1,6 +1,4 @@
-"""The shapes of charts: each draws columns of a Table. Bars, intervals, a map, lines, and steps for the time
-that a sample is the mean of.
-"""
+"""The shapes of charts, each of columns of a Table: bars, intervals, a map, lines, steps of means."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -200,10 +200,7 @@ def by_own_driver(
 
 
 def tried_by_driver(plan: _Plan, limit_s: float) -> _Plan:
-    """Executes each transaction of the engine's plan once; columns as those of `_core.load_trial`.
-
-    Raises SubjectFailed.
-    """
+    """Executes each transaction of the plan once; columns of `_core.load_trial`. Raises SubjectFailed."""
     event = _event("trial", plan, limit_s)
     if event["event"] != "tried":
         raise SubjectFailed(str(event["cause"]))

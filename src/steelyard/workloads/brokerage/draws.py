@@ -30,10 +30,7 @@ def puts(**values: str | int) -> Steps:
 
 
 def account(scale: Scale) -> Steps:
-    """The customer `c`, its `rank`, its `accounts`, and one of these, `a`.
-
-    Tiers get 10, 60 and 30 % of the draws, with a skew within.
-    """
+    """Customer `c`, its `rank`, `accounts`, and one of these, `a`; tiers: 10, 60, 30 %, skewed within."""
     drawn = "(0.0001 * :drawn)"
     first = _ceiling(f"sqrt(22500 + 500 * {drawn}) - 151", 0, TIER_1 - 1)
     second = _ceiling(f"sqrt(290000 + 1000 * {drawn}) - 501", TIER_1, TIER_2 - 1)
