@@ -1,7 +1,5 @@
-"""A run of one option by itself, in its phases.
-
-Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and latch-count
-(once per load point), cool-down, disconnect, after.
+"""A run of one option by itself, in phases: set-up (server, data), connect, warm-up, measure,
+scheduling-trace and latch-count (once per load point), cool-down, disconnect, after.
 """
 
 import time

@@ -172,10 +172,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
 
 
 def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Notice]:
-    """unfair: one per option and number of clients, with the scatter between them.
-
-    None of a replay, whose clients play sessions of any length.
-    """
+    """unfair: per option and number of clients, with their scatter; none of replays, whose sessions differ."""
     if not workload.steady and not workload.in_rounds:
         return []
     points_are = workload.points_are

@@ -203,10 +203,7 @@ def _counters(bundle: Bundle) -> Rows:
 
 
 def gauges(bundle: Bundle) -> Rows:
-    """Gauges that their monitors declare worth a chart, with their units and groups.
-
-    of_interval: a value is the mean of the time since the one before it.
-    """
+    """Gauges worth a chart, with units and groups. of_interval: a value is the mean since the last one."""
     charted = {
         (monitor, metric.chart, metric.name): metric
         for monitor, metrics in bundle.declared.items()

@@ -1,4 +1,4 @@
-"""The files beside the runs: bundle.json, environment.json, study.toml, each verified when it is read."""
+"""The files beside the runs: bundle.json, environment.json, study.toml, verified as far as they are read."""
 
 import hashlib
 from contextlib import suppress

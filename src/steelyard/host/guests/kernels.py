@@ -69,10 +69,7 @@ def package_of(named: str) -> str:
 
 
 def modules_of(kernel: Kernel, requested: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The requested modules as (name, content), each after its dependencies, without built-in ones.
-
-    Raises InputError for a module that the kernel does not have.
-    """
+    """The modules as (name, content), dependencies first, without built-in ones. Raises InputError."""
     files = {_plain(path.name.partition(".ko")[0]): path for path in kernel.modules.rglob("*.ko*")}
     try:
         listed = (kernel.modules / "modules.builtin").read_text().split()

@@ -1,8 +1,7 @@
 """Boots a guest in QEMU: with KVM where a trial boot succeeds, else emulated in virtual time.
 
-Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no
-caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock times of an emulated guest
-would describe the host.
+Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no caches, no
+TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock times would describe the host.
 """
 
 import os

@@ -134,8 +134,7 @@ def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
 def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
     """Ends all marked processes and removes their shared memory; never raises.
 
-    how: signal sent first, to the topmost processes, with three seconds to end; stopped processes are
-    continued for it.
+    how: signal sent first, to the topmost processes, with three seconds to end; stopped ones are continued.
     """
     memory = shared_memory({mark.pid} if mark.pid else ())
     if how != signal.SIGKILL and (pids := marked(mark)):

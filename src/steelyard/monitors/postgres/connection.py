@@ -60,7 +60,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def connect(target: Target) -> Connection:
-    """Connects in autocommit, adds to target.own_backends. Raises Unavailable, without the dsn in it."""
+    """Connects in autocommit, its backend in target.own_backends. Raises Unavailable, without the dsn."""
     if not target.dsn:
         raise Unavailable("the subject has no PostgreSQL address (use subject.kind = 'postgres')")
     try:

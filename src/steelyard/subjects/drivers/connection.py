@@ -253,8 +253,7 @@ def query_command(plan: _Plan) -> list[str]:
 
 
 def _java(plan: _Plan, *options: str) -> list[str]:
-    # without its file of counters, whose writing may wait for the disk; Derby would leave derby.log where
-    # the user is
+    # without its counters' file, which may wait for the disk; Derby would leave derby.log in this folder
     own = ("-XX:-UsePerfData", "-Dderby.stream.error.field=java.lang.System.err")
     return [plan["java"], *options, *own, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
 

@@ -178,8 +178,7 @@ def apply_schema(
 ) -> dict[str, float]:
     """Executes the SQL of the option's levels, then VACUUM ANALYZE; what it took, by name with unit.
 
-    psql: executes a script; gives psql's words where it fails, '' otherwise. Raises psycopg.Error,
-    InputError.
+    psql: executes a script; gives psql's words of a failure, or ''. Raises psycopg.Error, InputError.
     """
 
     def execute(sql: str) -> tuple[str, int]:

@@ -248,7 +248,7 @@ def loaded(
 
 
 def _apart(account: Account, mark: Mark, scratch: Path, named: Container[str] = ()) -> dict[str, Any]:
-    """Starts a server's program apart from the lab, as its account, marked. named: the study's variables."""
+    """Arguments that start a server apart from the lab, as its account, marked. named: study's variables."""
     kept = with_mark(mark.value, without=lambda name: is_secret(name) or name.removesuffix("_FILE") in named)
     return {
         "cwd": "/",

@@ -171,7 +171,7 @@ def _sizes(connection: sqlite3.Connection) -> dict[str, float]:
 
 
 def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
-    """Makes a database file. Raises sqlite3.Error, OSError; InputError: the study's script or data fail."""
+    """Makes a database file with pragmas. Raises sqlite3.Error, OSError; InputError: script or data fail."""
     if work.data is not None and _is_database(work.data):
         # with what the last writer has not yet written into the file itself
         for suffix in ("", "-wal"):

@@ -104,10 +104,7 @@ def broker_list_length(scale: Scale) -> int:
 
 
 def walk(one: Steps, more: dict[str, str]) -> Steps:
-    """Holdings one by one, last in first out or first in first out, while `left` is not 0.
-
-    more: columns to take of each, beside quantity and price.
-    """
+    """Holdings one by one, LIFO or FIFO, while `left` is not 0. more: columns beside quantity and price."""
     take = {**more, "holding": "h_qty", "paid": "h_price"}
     newest, oldest = (execute(f"{which} holding", take, rows="found") for which in ("newest", "oldest"))
     of_one = [when(":lifo", [newest], [oldest]), when(":found > 0", one)]
