@@ -172,7 +172,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
 
 
 def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Notice]:
-    """unfair: per option and number of clients, with their scatter; none of replays, whose sessions differ."""
+    """unfair: per option and number of clients, with their scatter; none of a replay: its sessions vary."""
     if not workload.steady and not workload.in_rounds:
         return []
     points_are = workload.points_are
