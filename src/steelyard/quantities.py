@@ -69,10 +69,7 @@ def interval(value: float, low: float, high: float, unit: str = "") -> str:
 
 
 def span(low: str, high: str) -> str:
-    """Two ends of an interval: `1.38 to 1.46`.
-
-    From nothing, or minus infinity, to infinity is no interval, and is called so.
-    """
+    """Two ends of an interval, `1.38 to 1.46`; from 0 or minus infinity to infinity it is said to be none."""
     if (low, high) in (("0", "∞"), ("−∞", "∞")):
         return "no interval"
     return f"{low} to {high}"

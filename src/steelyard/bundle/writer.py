@@ -34,10 +34,7 @@ _ANOTHER = "name another folder"
 
 
 class BundleWriter:
-    """Adds runs to the bundle at `path`, which it locks against other writers.
-
-    Raises InputError when another writer has it, or the bundle is damaged.
-    """
+    """Adds runs to the bundle at `path`, which it locks. Raises InputError: locked by another, or damaged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,10 +53,7 @@ class BundleWriter:
         environment: Facts,
         files: Files | None = None,
     ) -> "BundleWriter":
-        """A new bundle. Raises InputError when path exists, or cannot be created.
-
-        files: those that the study names, by the name that it gives them.
-        """
+        """A new bundle. files: the study's, by its names. Raises InputError: path exists, cannot be made."""
         head: dict[str, Any] = {
             "format": FORMAT_VERSION,
             "id": uuid.uuid4().hex,

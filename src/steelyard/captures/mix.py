@@ -146,9 +146,8 @@ def _called(files: Sequence[Path], database: str, left_out: Counter[str]) -> Ite
 
 
 def _seen(logs: Iterable[Path]) -> _Seen:
-    """Values of the executions in logs, by the text without values; of many, a random part of them.
-
-    Vitter (1985), "Random sampling with a reservoir", algorithm R.
+    """Values of the executions in logs, by the text without values; of many, a random part of them (Vitter
+    1985, "Random sampling with a reservoir", algorithm R).
     """
     found: dict[str, list[_Bound]] = defaultdict(list)
     count: Counter[str] = Counter()

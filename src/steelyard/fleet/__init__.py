@@ -1,5 +1,4 @@
-"""Several machines: dask.distributed starts a load engine on each host and carries its events; the load does
-not pass through it.
+"""Several machines: dask.distributed starts an engine on each host and carries events, but not the load.
 
 Only `steelyard fleet` and a study with a fleet import this package: it needs `steelyard[fleet]`.
 """

@@ -65,10 +65,7 @@ class FleetEngine:
             self._tasks[host] = future
 
     def result(self, on_event: OnEvent, limit_s: float = math.inf) -> EngineResult:
-        """The merged result, when all have ended; on_event gets each event once, as of one engine.
-
-        Raises LoadFailed, which names the host, when one fails or is lost.
-        """
+        """The merged result of all; on_event gets each event once. Raises LoadFailed with the host's name."""
         began_s, ended = time.monotonic(), dict[str, HostResult]()
         while len(ended) < len(self._tasks):
             self._bus.check()

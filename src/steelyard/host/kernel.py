@@ -87,10 +87,7 @@ def put_back(saved: Mapping[Path, Saved]) -> list[str]:
 
 
 def hold(path: Path) -> int:
-    """A descriptor that locks this file against other studies until closed.
-
-    Raises OSError, also when another study has locked it.
-    """
+    """A descriptor that locks a file against other studies until closed. Raises OSError, also if locked."""
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,5 @@
-"""A run of one option by itself, in its phases.
-
-Phases: set-up (server, data), connect, warm-up, measure, scheduling-trace and latch-count
-(once per load point), cool-down, disconnect, after.
+"""A run of one option by itself, in phases: set-up (server, data), connect, warm-up, measure,
+scheduling-trace and latch-count (once per load point), cool-down, disconnect, after.
 """
 
 import time
@@ -44,10 +42,7 @@ _ANSWER_S = 30.0
 
 @dataclass
 class _Listener:
-    """Marks the edges of phases, and reports the rate of the last second.
-
-    last: transactions and time (ns) of the last tick.
-    """
+    """Marks phases' edges, reports the last second's rate. last: transactions, time (ns) of the last tick."""
 
     mark: Callable[[], None]
     phase: OnEvent

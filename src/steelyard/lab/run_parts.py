@@ -60,9 +60,8 @@ def refuse_interrupted(load: Load, result: EngineResult) -> None:
 class Pulse:
     """Around a load: reads the clock a few times a second; raises LoadFailed at its end for a gap.
 
-    All of the study stands still in the freezer of its control group, by SIGSTOP, in a suspended machine.
-    A gap in the warm-up counts too: it shortens the warm-up.
-    What the load itself raised follows from the gap, and gives way.
+    All of the study stands still in a frozen control group, by SIGSTOP, in a suspended machine. A gap in the
+    warm-up shortens it, and counts too. What the load itself raised follows from the gap, and gives way.
     """
 
     def __enter__(self) -> None:

@@ -1,7 +1,4 @@
-"""Runs a study block by block, and repeats a block with a void run.
-
-The lab stores nothing: the caller writes the runs.
-"""
+"""Runs a study block by block, repeats a block with a void run, and stores nothing: the caller does."""
 
 import itertools
 import math

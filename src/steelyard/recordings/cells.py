@@ -30,10 +30,7 @@ _STAMP = re.compile(rf"(.*)\b{_DAY}[ T]{CLOCK}{_ZONE}")
 
 
 def number(text: str, decimal_comma: bool = False) -> float | None:
-    """The number in a cell; None where the cell says that there is none: n/a, #####, blank.
-
-    Raises ValueError for any other text, and beyond 2^53.
-    """
+    """A cell's number; None for n/a, #####, blank. Raises ValueError for any other text, and beyond 2^53."""
     cell = text.strip()
     # nearly all cells are plain: the other forms are looked for in the rest
     if _PLAIN.fullmatch(cell):

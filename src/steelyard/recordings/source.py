@@ -74,10 +74,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Source:
-    """One file, or one section of it. inner: lines of the section, None: the whole file.
-
-    choices: what a schedule says of the file.
-    """
+    """A file, or a section of it. inner: its lines; None: the whole file. choices: a schedule's for it."""
 
     path: Path
     title: str = ""

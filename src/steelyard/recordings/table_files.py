@@ -139,10 +139,7 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
 
 
 def _cause(place: Path) -> str:
-    """Why DuckDB takes a CSV file for another: its first row of another length, else of text among numbers.
-
-    '' where there is none.
-    """
+    """Why DuckDB misreads a CSV file: its first row of another length, or text among numbers; '': neither."""
     try:
         return _first_fault(place) if place.suffix.lower() == ".csv" else ""
     except csv.Error as error:

@@ -1,6 +1,4 @@
-"""Tables of SQL tools: below a ruler of dashes, as of isql, AWR and Statspack, MDB; or CSV whose first line
-names the columns.
-"""
+"""Tables of SQL tools: below a ruler of dashes (isql, AWR, Statspack, MDB), or CSV with a line of names."""
 
 import csv
 import itertools

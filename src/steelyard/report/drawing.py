@@ -36,10 +36,7 @@ def start() -> "subprocess.Popen[bytes]":
 
 
 def draw(form: Literal["svg", "png", "script"], source: Any) -> bytes:
-    """A picture of a Vega-Lite specification (PNG twice as wide), or JavaScript with what it imports.
-
-    Raises OSError.
-    """
+    """A Vega-Lite specification's picture (PNG twice as wide), or JavaScript with imports. Raises OSError."""
     process = start()
     assert process.stdin and process.stdout
     with _ONE_AT_A_TIME:

@@ -29,10 +29,7 @@ class Rows:
         self._values: dict[str, list[Any]] = {column.name: [] for column in self._table.own_columns}
 
     def add(self, **values: Any) -> None:
-        """Adds one row; a nullable column that is left out is None.
-
-        Raises SchemaError for an unknown column, and for a missing one that is not nullable.
-        """
+        """Adds a row; None where left out. Raises SchemaError: unknown column, missing one not nullable."""
         check_names(self._table, values)
         for name, column in self._values.items():
             column.append(values.get(name))

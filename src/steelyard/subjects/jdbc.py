@@ -75,9 +75,7 @@ class _Jdbc(SharedSubject):
         self._folder = bench.folder / "database"
 
     def start(self, option: Option) -> Load:
-        """Connects once: the data are made where they are ours, and facts are read. Raises InputError,
-        SubjectFailed.
-        """
+        """Connects once: makes data where they are ours, reads facts. Raises InputError, SubjectFailed."""
         study = self._bench.study
         shown_url = _url(study, option)
         url = VARIABLE.sub(lambda name: from_environment(name[1], "the URL"), shown_url)

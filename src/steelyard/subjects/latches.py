@@ -1,7 +1,6 @@
 """A shared cache under a latch: protocol, child latches, spin budget, threads or processes.
 
-Nothing is installed and no server runs: the workers are threads of the engine's process, or
-processes that it forks over shared memory.
+No server runs: workers are threads of the engine's process, or forks of it over shared memory.
 """
 
 import json

@@ -20,10 +20,7 @@ _BUNDLES_MAX = 10
 
 
 def resolution_finding(folder: Path, environment: Facts) -> Finding:
-    """From the newest finished bundle in the folder that this machine measured, and that has a resolution.
-
-    environment: of this machine.
-    """
+    """From the folder's newest finished bundle of this machine (environment) that has a resolution."""
     for path in _newest(folder)[:_BUNDLES_MAX]:
         try:
             if text := _resolution(path, environment):

@@ -76,10 +76,7 @@ class Scripted:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold in the data as loaded. sql: gives the number of violations, in one row.
-
-    after_runs: it is checked after each run as well.
-    """
+    """What must hold in the data. sql: gives violations, in one row. after_runs: after each run as well."""
 
     name: str
     sql: str

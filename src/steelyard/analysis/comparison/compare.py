@@ -1,16 +1,15 @@
 """Compares options, one metric at one point: the run is the unit, blocks hold every option once.
 
-Logs of the runs' values are fitted by option + block; the estimate is the difference of option
-means, its error that of the pair's own scatter (see `scatter`). With two options that is the paired t
-test on the log ratio. Intervals and p-values allow for as many chances as there are other options (Sidak
-1967), whichever pair is compared: so a pair has one interval, in a table against the baseline and in
-a verdict on the leader alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside
-the margin (Schuirmann 1987); it comes before `better`, so that a difference proven but too small to
-matter is called equivalent. Its p-value is multiplied by five, and if that is above the level, its interval
-includes 1: if one option alone has rare pauses, its runs without one are fast and alike, and a t test
-at 5 % errs in 15 % of studies (benches/truth.py). Where zeros occur the same is done with differences,
-relative to the baseline's mean. Different metrics and points are not corrected for one another, but for
-the metrics of the verdict (see `intervals`).
+Logs of the runs' values are fitted by option + block; the estimate is the difference of option means, its
+error that of the pair's own scatter (see `scatter`). With two options that is the paired t test on the log
+ratio. Intervals and p-values allow for as many chances as there are other options (Sidak 1967), whichever
+pair is compared: so a pair has one interval, in a table against the baseline and in a verdict on the leader
+alike. `equivalent` is two one-sided tests at 5 %: the 90 % interval lies inside the margin (Schuirmann 1987);
+it comes before `better`, so that a difference proven but too small to matter is called equivalent. Its
+p-value is multiplied by five, and if that is above the level, its interval includes 1: if one option alone
+has rare pauses, runs without one are alike, and a t test at 5 % errs in 15 % of studies (benches/truth.py).
+Where zeros occur the same is done with differences, relative to the baseline's mean. Different metrics and
+points are not corrected for one another, but for the metrics of the verdict (see `intervals`).
 """
 
 import math
@@ -217,8 +216,7 @@ class PairTests(Fit):
 def _settled_at(blocks: int, narrow: float, reach: float) -> int | None:
     """Blocks after which the 90 % interval is half as wide as the margin: room for any estimate.
 
-    Half-widths shrink with the root of the blocks. A scatter seen in fewer than five may be ten times too
-    small or too large.
+    Half-widths shrink with the root of the blocks. Seen in fewer than five a scatter may be ten times off.
     """
     if blocks < FEWEST_BLOCKS or not math.isfinite(narrow) or reach <= 0:
         return None

@@ -1,14 +1,13 @@
 """How runs scatter about option and block: one variance for all options, and one for each.
 
-A noisy option beside quiet ones makes a pooled variance too small for the noisy and too large for the
-quiet: with one of 5 % SD beside three of 1 % a pooled 5 % test errs in 11 % of studies. So each option
-has its own variance, by restricted maximum likelihood of the model option + block with unequal
-variances (Patterson & Thompson 1971), and each pair its own degrees of freedom (Satterthwaite 1946).
-Where options do scatter alike that gives power away. The p-value of a pair is therefore the mean of
-both tests, the pooled one weighted by the root of the p-value of the hypothesis that all options scatter
-alike (Bartlett's statistic, its distribution by simulation, since residuals within a block are correlated;
-the root had fewer errors and more power in simulation than the p-value itself).
-Error rates and power of this rule are measured by benches/truth.py.
+A noisy option beside quiet ones makes a pooled variance too small for it and too large for them: with one of
+5 % SD beside three of 1 % a pooled 5 % test errs in 11 % of studies. So each option has its own variance, by
+restricted maximum likelihood of the model option + block with unequal variances (Patterson & Thompson 1971),
+and each pair its own degrees of freedom (Satterthwaite 1946). Where options do scatter alike that gives power
+away. The p-value of a pair is therefore the mean of both tests, the pooled one weighted by the root of the
+p-value of the hypothesis that all options scatter alike (Bartlett's statistic, its distribution by
+simulation, since residuals within a block are correlated; the root had fewer errors and more power in
+simulation than the p-value itself). Error rates and power of this rule are measured by benches/truth.py.
 """
 
 import math

@@ -1,6 +1,4 @@
-"""The figures of a latch: counted, derived, predicted; and of the kernel's probes, a row per item of an
-option.
-"""
+"""The figures of a latch: counted, derived, predicted; and of the kernel's probes, a row per item."""
 
 from dataclasses import dataclass
 

@@ -98,9 +98,7 @@ def _efficiency(workload: Workload, per_s: float) -> str:
 
 
 def report_notices(evidence: Evidence) -> list[Notice]:
-    """reports: one per option; detail: `11.2/s at 9 clients, mean 89 ms (−38.0 % against SAME)`; none
-    without reporting clients.
-    """
+    """reports, per option: `11.2/s at 9 clients, mean 89 ms (−38.0 % against SAME)`; none without clients."""
     if not evidence.workload.background_clients:
         return []
     rows = evidence.rows(_REPORTS.format(clients="clients,", groups=", clients"))
@@ -174,10 +172,7 @@ def fairness(evidence: Evidence) -> tuple[Fairness, ...]:
 
 
 def fairness_notices(found: Sequence[Fairness], workload: Workload) -> list[Notice]:
-    """unfair: one per option and number of clients, with the scatter between them.
-
-    None of a replay, whose clients play sessions of any length.
-    """
+    """unfair: per option and number of clients, with their scatter; none of a replay: its sessions vary."""
     if not workload.steady and not workload.in_rounds:
         return []
     points_are = workload.points_are

@@ -57,9 +57,8 @@ class Source:
     also: str = ""
 
 
-# Smallest effects: a smaller difference is never a reason, however surely it was measured. Each is about a
-# tenth of a microsecond of CPU time; differences of time must also matter beside the
-# server's CPU (verdict/costs.py).
+# Smallest effects: a smaller difference is never a reason, however sure. Each is about a tenth of a
+# microsecond of CPU time; differences of time must also matter beside the server's CPU (verdict/costs.py).
 _TIME_US = 0.1  # one system call entered and left: no smaller thing can be left undone
 _EVENTS = 0.1  # a switch costs 1 to 4 us (Li, Ding & Shen 2007): one transaction in ten has it
 _FLOORS: dict[CostKind, float] = {

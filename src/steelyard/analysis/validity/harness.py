@@ -1,8 +1,7 @@
 """Whether the harness itself was valid: engine, load hosts, machine, monitors, caches that thrash.
 
 A CPU at rest must be woken for each statement: the engine's for the reply, the server's for the request. On
-virtual machines that costs about 10 us, which is part of latency and of CPU per transaction then
-(docs/performance.md).
+virtual machines that costs about 10 us of latency and of CPU per transaction (docs/performance.md).
 """
 
 import numpy as np

@@ -1,5 +1,4 @@
-"""Options that are unlike beside the factors: their servers' data directories, and the paces at which they
-work.
+"""Options that are unlike beside the factors: their servers' data directories, and the paces of their work.
 
 In a closed loop a faster option does more transactions in the same time. What a server does per time or per
 page (full-page images after a checkpoint, checkpoints, background work) is then spread over more of them,

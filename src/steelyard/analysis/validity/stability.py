@@ -154,8 +154,7 @@ def drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
 def _outliers(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Runs far from the median of their option, and from what the others did in the same block.
 
-    Far is measured in units of what runs usually scatter; the second condition spares blocks in
-    which the whole machine was slower.
+    Far: in units of the runs' usual scatter; the second condition spares blocks of a slower machine.
     """
     table = block_table(run_metrics, run_metrics.work.name, evidence.labels)
     if len(table.blocks) < 4 or len(table.options) < 2 or not table.positive:

@@ -72,9 +72,7 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: blocks enough, the same rows under all options, all of them compared,
-        no drift where they did not take turns.
-        """
+        """Whether an option can win: enough blocks, same rows, all compared, no drift unless in turns."""
         return not (not self.enough or self.work.meant or self.too_few_values or self.drift)
 
     @cached_property

@@ -144,10 +144,7 @@ def _quieter(findings: Findings) -> str:
 
 
 def missing(findings: Findings, pair: PairResult) -> str:
-    """How many blocks would settle it at the scatter seen; '' where runs cannot.
-
-    Of several options it names the pair.
-    """
+    """How many blocks would settle it (of several options: and of which pair); '' where runs cannot."""
     undecided = [c for _, c in pair.by_metric if c.outcome == "inconclusive"]
     if not undecided:
         return ""
@@ -174,10 +171,7 @@ def missing(findings: Findings, pair: PairResult) -> str:
 
 
 def answers_by_point(evidence: Evidence, comparisons: Sequence[Comparison], metrics: Sequence[Metric]) -> str:
-    """By the first metric whose answer differs between load points; '' where none does.
-
-    comparisons: with the baseline.
-    """
+    """By the first metric whose answer differs between points; '': none. comparisons: with the baseline."""
     found = (_of(evidence, metric, comparisons) for metric in metrics)
     return next(filter(None, found), "")
 

@@ -1,14 +1,13 @@
 """The views of the analysis: the tables of a bundle, reduced by SQL to one row per run, point and series.
 
 points: one per run and load point, with the work done and the length of its measure phase. seconds: whole
-transactions in each second of it. rates: growth of each counter in measure. gauges: first sample in the
-first measure phase, last in the last, in cool-down and after the clients disconnected; lowest, highest and
-mean over all measure phases; limit: of the companion `x_limit`. silence: a monitor's last sample, and the
-median gap between them. peaks: gauges that an engine reports. latch_gets: counted in a phase that is not
-measured. holds: as quantiles, each with its share of all holds.
-functions: CPU time of a profile, `_[k]` in the kernel. redone: void and disturbed runs whose block was
-repeated, which count (used) where the repetition was disturbed more. Tables without a query of their own
-are as in run_tables/schema.toml, of the runs that count.
+transactions in each second of it. rates: growth of each counter in measure. gauges: first sample in the first
+measure phase, last in the last, in cool-down and after the clients disconnected; lowest, highest and mean
+over all measure phases; limit: of the companion `x_limit`. silence: a monitor's last sample, and the median
+gap between them. peaks: gauges that an engine reports. latch_gets: counted in a phase that is not measured.
+holds: as quantiles, each with its share of all holds. functions: CPU time of a profile, `_[k]` in the kernel.
+redone: void and disturbed runs whose block was repeated, which count (used) where the repetition was
+disturbed more. Other tables are as in run_tables/schema.toml, of the runs that count.
 """
 
 from collections.abc import Mapping

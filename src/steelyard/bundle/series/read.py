@@ -159,10 +159,7 @@ class Series:
 
 
 def read_series(bundle: Bundle, estimated: Sequence[int]) -> Series:
-    """What the charts draw. Raises InputError.
-
-    estimated: the runs behind the options' estimates, so that one metric reads alike in every table.
-    """
+    """What the charts draw. estimated: the runs behind estimates, so that tables agree. Raises InputError."""
     workload, found, runs = bundle.study.workload, dict[str, Rows](), {"runs": list(estimated)}
     if hz := bundle.study.probes.profile_hz:
         found["stacks"] = bundle.records(queries.STACKS.format(us=1e6 / hz))
@@ -206,10 +203,7 @@ def _counters(bundle: Bundle) -> Rows:
 
 
 def gauges(bundle: Bundle) -> Rows:
-    """Gauges that their monitors declare worth a chart, with their units and groups.
-
-    of_interval: a value is the mean of the time since the one before it.
-    """
+    """Gauges worth a chart, with units and groups. of_interval: a value is the mean since the last one."""
     charted = {
         (monitor, metric.chart, metric.name): metric
         for monitor, metrics in bundle.declared.items()

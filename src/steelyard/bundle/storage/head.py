@@ -1,6 +1,4 @@
-"""The files beside the runs: bundle.json, environment.json and study.toml, each verified when it is read, as
-far as the code needs it.
-"""
+"""The files beside the runs: bundle.json, environment.json, study.toml, verified as far as they are read."""
 
 import hashlib
 from contextlib import suppress

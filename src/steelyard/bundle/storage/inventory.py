@@ -63,10 +63,7 @@ class _Found:
 
 
 def _identify(folder: Path, number: int, bundle: str, options: Collection[str]) -> _Found:
-    """The run in a folder, with the checksums of its tables verified.
-
-    bundle: the required id; options: the allowed labels.
-    """
+    """The run in a folder, its tables' checksums verified. bundle: required id; options: allowed labels."""
     try:
         identity = _Identity.model_validate(read_sealed(folder / RUN_FILE))
     except InputError as error:

@@ -1,8 +1,7 @@
 """Boots a guest in QEMU: with KVM where a trial boot succeeds, else emulated in virtual time.
 
-Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no
-caches, no TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock times of an emulated guest
-would describe the host.
+Emulated, the guest's clock counts instructions (`-icount`), one every 2 ns, and nothing else: no caches, no
+TLB, no contention (QEMU: docs/devel/tcg-icount.rst). Wall-clock times would describe the host.
 """
 
 import os
@@ -100,10 +99,7 @@ def _found(name: str) -> str | None:
 
 
 def boot(guest: Guest, console: Path, limit_s: float) -> None:
-    """Boots and waits until the guest has turned itself off; its console goes into a file.
-
-    Raises GuestFailed.
-    """
+    """Boots and waits until the guest has turned itself off. console: for its output. Raises GuestFailed."""
     with (
         console.open("wb") as log,
         subprocess.Popen(

@@ -75,10 +75,7 @@ class Mark:
 
 
 def with_mark(value: str, without: Callable[[str], bool] = lambda _: False) -> Mapping[str, str]:
-    """The lab's environment with the mark, for starting a process that must be found again.
-
-    without: true for the names of variables to leave out.
-    """
+    """The lab's environment with the mark, to find a process again. without: true for names to leave out."""
     return {**{name: text for name, text in os.environ.items() if not without(name)}, VARIABLE: value}
 
 
@@ -102,10 +99,7 @@ def born(pid: int) -> int:
 
 
 def marked(mark: Mark, halt: bool = False) -> _Pids:
-    """Running processes with the mark, and their descendants.
-
-    halt: stops each process with the mark where it is, so that it starts no others.
-    """
+    """Running processes with the mark, and their descendants. halt: stops each; it starts no others."""
     found: _Pids = []
     for _ in range(_LOOKS_MAX):
         pids = _running()
@@ -140,8 +134,7 @@ def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
 def end_marked(mark: Mark, how: signal.Signals = signal.SIGKILL) -> None:
     """Ends all marked processes and removes their shared memory; never raises.
 
-    how: signal sent first, to the topmost processes, with three seconds to end; stopped processes are
-    continued for it.
+    how: signal sent first, to the topmost processes, with three seconds to end; stopped ones are continued.
     """
     memory = shared_memory({mark.pid} if mark.pid else ())
     if how != signal.SIGKILL and (pids := marked(mark)):

@@ -33,9 +33,7 @@ def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
 
 
 def missing(driver: str) -> tuple[str, str] | None:
-    """What this machine lacks to load by a driver, and how to mend it. driver: coordinates, which are
-    fetched, or the path of a jar.
-    """
+    """What this machine lacks for a driver, and the remedy. driver: coordinates (fetched) or a jar's path."""
     try:
         with_own_programs({"driver": driver})
     except InputError as refusal:

@@ -34,10 +34,7 @@ _TAIL_BYTES = 64_000
 
 
 class LoadProcess:
-    """One engine, by its name in the registry.
-
-    It gets its plan when result() is called, so that monitors and probes can start first.
-    """
+    """One engine, by its registry name. result() sends its plan, so monitors and probes can start first."""
 
     def __init__(self, engine: str, plan: Json, cpus: frozenset[int]) -> None:
         self._engine = engine

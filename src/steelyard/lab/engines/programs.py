@@ -113,10 +113,7 @@ def _point(plan: Json, point: int, tables: Mapping[str, Rows], say: Say) -> None
 def _number(
     instances: list[Instance], number: int, extractor: Json, what: str, unit: str, zero: bool
 ) -> float:
-    """The number above 0 that the pattern or path finds in an instance's output. Raises LoadFailed.
-
-    zero: 0 is a value as well.
-    """
+    """The number above 0 (zero: or 0) that pattern or path finds in the output. Raises LoadFailed."""
     instance = instances[number]
     output, error = _text(instance.output), _text(instance.error)
     if not (output + error).strip():

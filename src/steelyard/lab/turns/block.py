@@ -219,10 +219,7 @@ def _turns(lane: Lane) -> Columns:
 
 @dataclass(frozen=True)
 class Deal:
-    """Rounds between two changes of connections.
-
-    connects: options by number, in the order in which they connect; rounds: the order of turns of each.
-    """
+    """Rounds between changes of connections. connects: options as they connect; rounds: order of turns."""
 
     connects: _Order
     rounds: tuple[_Order, ...]

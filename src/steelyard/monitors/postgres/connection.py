@@ -60,10 +60,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def connect(target: Target) -> Connection:
-    """Connects in autocommit and adds the backend to target.own_backends.
-
-    Raises Unavailable with the reason; no message contains the dsn.
-    """
+    """Connects in autocommit, its backend in target.own_backends. Raises Unavailable, without the dsn."""
     if not target.dsn:
         raise Unavailable("the subject has no PostgreSQL address (use subject.kind = 'postgres')")
     try:

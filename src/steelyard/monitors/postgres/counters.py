@@ -155,9 +155,8 @@ _ENTRIES_OF = """
     from {schema}.pg_stat_statements(false)
 """
 _PLANS = """, coalesce(sum(plans), 0) as "statements held_plans\""""
-# A pass of eviction drops 5 % of the entries, at least 10, and begins only when all are in use
-# (entry_dealloc in pg_stat_statements.c, the same in 13 to 18): so the number of entries evicted
-# is known from the number of passes.
+# A pass of eviction drops 5 % of the entries, at least 10, and begins only when all are in use (entry_dealloc
+# in pg_stat_statements.c, the same in 13 to 18): so the number of passes tells that of evictions.
 _PASSES = """
     select dealloc as "statements eviction_passes_total",
         dealloc * greatest(10, current_setting('pg_stat_statements.max')::int * 5 / 100)

@@ -171,10 +171,7 @@ def _lives(table: Table) -> Iterator[tuple[Any, ...]]:
 
 
 def win_map(presented: Presented) -> Figure | None:
-    """One panel per level of the last factor, one row per level of those before.
-
-    None where no tables were compared.
-    """
+    """A panel per level of the last factor, a row per level of those before; None: no tables compared."""
     cells = presented.judgement.win_map
     if not cells:
         return None

@@ -1,6 +1,4 @@
-"""The parts of a Vega-Lite specification: views, layers, encodings, axes, colours, shapes and dashes of
-options.
-"""
+"""The parts of a Vega-Lite specification: views, layers, encodings, axes, colours, shapes and dashes."""
 
 import math
 from collections.abc import Iterable, Sequence

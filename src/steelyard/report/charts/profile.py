@@ -132,10 +132,7 @@ _Stacks = Iterable[tuple[str, str, float]]  # role, folded stack, us of CPU per 
 
 
 def _flame(stacks: _Stacks, work: str, baseline: _Stacks | None = None) -> Spec | None:
-    """One flame graph, by role at its foot; with a baseline, coloured by the difference from it.
-
-    work: of what the CPU time is counted.
-    """
+    """One flame graph, role at its foot, coloured by change from a baseline. work: what CPU time is per."""
     root = _Node("", "role")
     for role, stack, us in stacks:
         for node in _path(root, role, stack):

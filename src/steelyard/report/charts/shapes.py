@@ -1,6 +1,4 @@
-"""The shapes of charts: each draws columns of a Table. Bars, intervals, a map, lines, and steps for the time
-that a sample is the mean of.
-"""
+"""The shapes of charts, each of columns of a Table: bars, intervals, a map, lines, steps of means."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -85,10 +83,7 @@ def lines(
 
 
 def told(table: Table, *names: str) -> tuple[list[Spec], list[Spec]]:
-    """Rows with what stands under the pointer as text, and the encodings that show it.
-
-    names: of columns; `time:.3~s`: of numbers in this format of d3.
-    """
+    """Rows with a text under the pointer, and its encodings. names: columns; `time:.3~s`: in d3's format."""
     rows: list[Any] = list(table.data)
     tip: list[Spec] = []
     for name in names:

@@ -1,6 +1,4 @@
-"""What the page holds for its script: specifications, the library that draws them; stills for readers
-without.
-"""
+"""What the page holds for its script: specifications, the library that draws them; stills without scripts."""
 
 import base64
 import hashlib

@@ -111,10 +111,7 @@ class Presented:
 
     @property
     def legend(self) -> str:
-        """What the marks of rows mean, and of which metric, since a row may win one and lose another.
-
-        '' where nothing is compared.
-        """
+        """What rows' marks mean, and of which metric: a row may win one, lose another; '': none compared."""
         foremost = self.headlines.foremost
         return f"{foremost.title}: {self.marks_mean}" if foremost and self.marks_mean else self.marks_mean
 

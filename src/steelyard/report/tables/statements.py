@@ -196,10 +196,7 @@ _SLEEPS_PER_TXN_MIN = 0.01
 
 
 def buffers(presented: Presented) -> Table | None:
-    """At the most clients, one row per option.
-
-    None where no option reads into its buffers, or there are many options: then the page has the costs.
-    """
+    """A row per option at the most clients; None: no option reads into its buffers, or there are many."""
     judgement, about = presented.judgement, presented.about
     titles = {m.name: m.title for m in judgement.metrics if m.kind == "buffers"}
     most = max((e.clients or 0 for e in judgement.estimates if e.metric in titles), default=0)

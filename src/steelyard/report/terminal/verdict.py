@@ -41,10 +41,7 @@ _STYLES: dict[Standing, str] = {
 
 
 def print_verdict(presented: Presented, console: Console) -> None:
-    """Prints what an expert would say, on `console` (standard output); readable at 80 columns.
-
-    print_next follows, once the report is written.
-    """
+    """Prints what an expert would say on `console` (standard output), for 80 columns; print_next follows."""
     verdict = presented.judgement.verdict
     _say(console, presented.judgement.question, "dim")
     for number, line in enumerate(verdict.lines):

@@ -200,10 +200,7 @@ def by_own_driver(
 
 
 def tried_by_driver(plan: _Plan, limit_s: float) -> _Plan:
-    """Executes each transaction of the engine's plan once; columns as those of `_core.load_trial`.
-
-    Raises SubjectFailed.
-    """
+    """Executes each transaction of the plan once; columns of `_core.load_trial`. Raises SubjectFailed."""
     event = _event("trial", plan, limit_s)
     if event["event"] != "tried":
         raise SubjectFailed(str(event["cause"]))
@@ -256,8 +253,7 @@ def query_command(plan: _Plan) -> list[str]:
 
 
 def _java(plan: _Plan, *options: str) -> list[str]:
-    # without its file of counters, whose writing may wait for the disk; Derby would leave derby.log where
-    # the user is
+    # without its counters' file, which may wait for the disk; Derby would leave derby.log in this folder
     own = ("-XX:-UsePerfData", "-Dderby.stream.error.field=java.lang.System.err")
     return [plan["java"], *options, *own, "-cp", ":".join(plan["class_path"]), "steelyard.Main"]
 

@@ -87,10 +87,8 @@ def major_of(bindir: Path) -> int:
 
 
 def reachable(bindir: Path) -> Path:
-    """bindir; for root, whose servers run as another user, a copy if that user cannot enter bindir.
-
-    A virtual environment under root's home is closed to every other user: the installation is
-    copied once per build into /var/cache.
+    """bindir; for root, whose servers run as another user, a copy if that user cannot enter bindir (a virtual
+    environment under root's home is closed to it): once per build, in /var/cache.
     """
     if os.geteuid() != 0:
         return bindir

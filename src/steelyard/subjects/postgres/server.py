@@ -137,10 +137,7 @@ class Postgres:
         return bindir, with_levels(self._cluster(bindir), option, alter)
 
     def reset(self) -> None:
-        """Copies the database from its template, by files, the same for every run.
-
-        A read-only workload uses the template itself.
-        """
+        """Copies the database from its template, by files; a read-only workload uses the template itself."""
         within(self._server.limit_s, "resetting the data", self._set_back)
 
     def _set_back(self) -> None:

@@ -248,10 +248,7 @@ def loaded(
 
 
 def _apart(account: Account, mark: Mark, scratch: Path, named: Container[str] = ()) -> dict[str, Any]:
-    """Arguments that start a server's program: separate from the lab, as its account, with its mark.
-
-    named: variables of the study.
-    """
+    """Arguments that start a server apart from the lab, as its account, marked. named: study's variables."""
     kept = with_mark(mark.value, without=lambda name: is_secret(name) or name.removesuffix("_FILE") in named)
     return {
         "cwd": "/",

@@ -157,10 +157,7 @@ class Identity:
 
 
 def listening_elsewhere(pids: Iterable[int], meant: Iterable[str]) -> str:
-    """Where these processes listen beside what is meant; '' for nowhere.
-
-    meant: paths of Unix sockets, and `address:port`.
-    """
+    """Where these processes listen beside `meant` (paths of Unix sockets, `address:port`); '' for nowhere."""
     found: set[str] = set()
     for pid in pids:
         with suppress(OSError):
@@ -176,10 +173,7 @@ def listening_elsewhere(pids: Iterable[int], meant: Iterable[str]) -> str:
 
 
 def peer_of(ours: socket.socket) -> int | None:
-    """The process of this machine that a connection is with; None: of another one, or not to be seen.
-
-    By TCP only its own user and root see it.
-    """
+    """The peer process of a connection; None: elsewhere, or unseen (by TCP its own user and root see it)."""
     if ours.family == socket.AF_UNIX:
         # of who listens: SO_PEERCRED, unix(7)
         return struct.unpack("3i", ours.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]

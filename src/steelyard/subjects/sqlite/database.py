@@ -143,10 +143,7 @@ def _written(value: Setting) -> str:
 
 
 def _apply_schema(database: Path, study: Study, option: Option) -> dict[str, float]:
-    """Executes the SQL of the option's levels, then ANALYZE; what it took, by name with unit.
-
-    Raises sqlite3.Error, InputError.
-    """
+    """Executes the levels' SQL, then ANALYZE; costs by name with unit. Raises sqlite3.Error, InputError."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
 
         def execute(sql: str) -> tuple[str, int]:
@@ -174,10 +171,7 @@ def _sizes(connection: sqlite3.Connection) -> dict[str, float]:
 
 
 def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
-    """Makes the file of a database. pragmas: set where the file is made.
-
-    Raises sqlite3.Error, OSError; InputError where the study's own script or data fail.
-    """
+    """Makes a database file with pragmas. Raises sqlite3.Error, OSError; InputError: script or data fail."""
     if work.data is not None and _is_database(work.data):
         # with what the last writer has not yet written into the file itself
         for suffix in ("", "-wal"):

@@ -30,10 +30,7 @@ def puts(**values: str | int) -> Steps:
 
 
 def account(scale: Scale) -> Steps:
-    """The customer `c`, its `rank`, its `accounts`, and one of these, `a`.
-
-    Tiers get 10, 60 and 30 % of the draws, with a skew within.
-    """
+    """Customer `c`, its `rank`, `accounts`, and one of these, `a`; tiers: 10, 60, 30 %, skewed within."""
     drawn = "(0.0001 * :drawn)"
     first = _ceiling(f"sqrt(22500 + 500 * {drawn}) - 151", 0, TIER_1 - 1)
     second = _ceiling(f"sqrt(290000 + 1000 * {drawn}) - 501", TIER_1, TIER_2 - 1)
@@ -107,10 +104,7 @@ def broker_list_length(scale: Scale) -> int:
 
 
 def walk(one: Steps, more: dict[str, str]) -> Steps:
-    """Holdings one by one, last in first out or first in first out, while `left` is not 0.
-
-    more: columns to take of each, beside quantity and price.
-    """
+    """Holdings one by one, LIFO or FIFO, while `left` is not 0. more: columns beside quantity and price."""
     take = {**more, "holding": "h_qty", "paid": "h_price"}
     newest, oldest = (execute(f"{which} holding", take, rows="found") for which in ("newest", "oldest"))
     of_one = [when(":lifo", [newest], [oldest]), when(":found > 0", one)]

@@ -1,4 +1,1 @@
-"""Scripts of pgbench, put into steps of the load engine.
-
-https://www.postgresql.org/docs/current/pgbench.html
-"""
+"""Scripts of pgbench as steps of the load engine. https://www.postgresql.org/docs/current/pgbench.html"""
