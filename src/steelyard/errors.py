@@ -47,7 +47,10 @@ def brief(text: str, longest: int = 80) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for a similar known word, then the known ones unless many; '' for neither."""
+    """`; did you mean "x"?` when a known word is similar, then the known words unless they are many.
+
+    '' when no word is known, or none of many is similar.
+    """
     words = sorted(known)
     if not words:
         return ""

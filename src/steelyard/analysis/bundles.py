@@ -21,6 +21,7 @@ from steelyard.analysis.comparison.unlike import (
     Environment,
     Named,
     differences,
+    other_rows,
     unlike_facts,
     unlike_machines,
     unlike_plans,
@@ -33,15 +34,8 @@ from steelyard.analysis.statistics.distributions import ALPHA, Floats, Welch, we
 from steelyard.analysis.validity.disturbance import disturbed
 from steelyard.analysis.validity.equal_work import meant_to_differ
 from steelyard.bundle.evidence import Evidence, grouped
-from steelyard.quantities import count, listed, percent, significant
+from steelyard.quantities import count, listed, percent
 
-_ROWS = """
-    select option, statement, avg(each), list(each) from (
-        select option, statement, rows / (execution * clients) as each from marks join runs using (run)
-        qualify row_number() over (partition by run, statement order by clients desc, execution desc) = 1
-    ) group by all order by all  -- of each run the last execution that most clients reached
-"""
-_LEAST, _CERTAIN = 0.05, 0.001  # difference of rows that is one, and how sure
 _WIDE = 500.0  # half-width of an interval of logarithms beyond which it has no end
 
 
@@ -240,7 +234,7 @@ def _comparison(test: _Test, here: _Side, p_value: float, alpha: float) -> Compa
 
 def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[Notice]:
     """What a verdict would begin with: other work, few blocks, disturbed runs of either."""
-    yield from _other_rows(here, there)
+    yield from other_rows(here.evidence, there.evidence, meant_to_differ(here.evidence.workload))
     fewest = min((test.found.runs for test in tests), default=FEWEST_BLOCKS)
     if fewest == 1:
         once = sorted({test.here.option for test in tests if test.found.runs == 1})
@@ -269,19 +263,6 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
             worst = max(found, key=lambda run: found[run].share)
             sentence = found[worst].sentence(side.evidence.workload.WHO, f"in run {worst}")
             yield Notice("disturbed", f"{text}: {sentence}", runs=runs)
-
-
-def _other_rows(here: _Side, there: _Side) -> Iterator[Notice]:
-    """Statements that return more rows in one of the two, beyond the scatter of its blocks."""
-    meant = meant_to_differ(here.evidence.workload)
-    theirs = {(option, name): values for option, name, *values in there.evidence.rows(_ROWS)}
-    for option, name, mean, rows in here.evidence.rows(_ROWS):
-        other, more = theirs.get((option, name), (mean, rows))
-        found = welch(np.array(rows), np.array(more))
-        certain = found is not None and found.p_value * len(theirs) < _CERTAIN
-        if certain and abs(other - mean) > _LEAST * max(mean, other) and name not in meant:
-            text = f"not the same work: {name} returns {significant(other)} rows per execution there"
-            yield Notice("work-differs", f"{text}, {significant(mean)} here, under {option}", option)
 
 
 def _notices(here: _Side, there: _Side) -> Iterator[Notice]:

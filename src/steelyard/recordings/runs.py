@@ -41,7 +41,10 @@ Reports = list[Report]
 
 
 def runs_of(files: Sequence[Filed], progress: Progress, deadline: Deadline) -> tuple[list[PlacedRun], Unread]:
-    """Runs, blocks by option; unread lines by file. progress: gets file, share read. Raises InputError."""
+    """The runs, with blocks by option, and the lines not understood by file.
+
+    progress: is called with a file and the share of it that was read. Raises InputError.
+    """
     unread: Unread = {}
     runs: dict[str, list[PlacedRun]] = {}
     for group in grouped(((one.option, one.group), one) for one in files).values():

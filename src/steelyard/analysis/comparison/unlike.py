@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
+
 from steelyard.analysis.judgement import Notice
+from steelyard.analysis.statistics.distributions import welch
 from steelyard.bundle.evidence import Evidence
 from steelyard.bundle.evidence.queries import renamed
 from steelyard.errors import InputError, brief
-from steelyard.quantities import count, listed
+from steelyard.quantities import count, listed, significant
 from steelyard.study.study import Study
 from steelyard.study.workloads.of_files import PgbenchWorkload
 from steelyard.study.workloads.published import Answered
@@ -36,6 +39,14 @@ _NO_DIFFERENCE = (
     *("blocks", "seed", "stop", "baseline", "cool_down_s"),
     *("smallest_effect_percent", "error_rate_limit_percent"),
 )
+
+_ROWS = """
+    select option, statement, avg(each), list(each) from (
+        select option, statement, rows / (execution * clients) as each from marks join runs using (run)
+        qualify row_number() over (partition by run, statement order by clients desc, execution desc) = 1
+    ) group by all order by all  -- of each run the last execution that most clients reached
+"""
+_LEAST, _CERTAIN = 0.05, 0.001  # difference of rows that is one, and how sure
 
 Environment = Mapping[str, Mapping[str, Any]]
 Named = tuple[str, Evidence, Mapping[str, Any]]
@@ -231,3 +242,15 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
     raise InputError(
         f"nothing to compare: {text}", f"which option there is which here: --as {others[0]}={labels[0]}"
     )
+
+
+def other_rows(here: Evidence, there: Evidence, meant: Collection[str]) -> Iterator[Notice]:
+    """Statements that return more rows in one of the two, beyond the scatter of its blocks. meant: to differ."""
+    theirs = {(option, name): values for option, name, *values in there.rows(_ROWS)}
+    for option, name, mean, rows in here.rows(_ROWS):
+        other, more = theirs.get((option, name), (mean, rows))
+        found = welch(np.array(rows), np.array(more))
+        certain = found is not None and found.p_value * len(theirs) < _CERTAIN
+        if certain and abs(other - mean) > _LEAST * max(mean, other) and name not in meant:
+            text = f"not the same work: {name} returns {significant(other)} rows per execution there"
+            yield Notice("work-differs", f"{text}, {significant(mean)} here, under {option}", option)

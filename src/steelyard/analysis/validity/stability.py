@@ -53,7 +53,7 @@ def stability_notices(evidence: Evidence, run_metrics: RunMetrics) -> list[Notic
         *merged("errors", failed, text),
         *(_drift_within(evidence) if steady else ()),
         *(_warm_up(evidence, run_metrics) if steady else ()),
-        *drift_over(evidence, run_metrics),
+        *_drift_over(evidence, run_metrics),
         *_outliers(evidence, run_metrics),
     ]
 
@@ -126,7 +126,15 @@ def warm_up_left(counts: Floats) -> int:
     return 5 * int(np.argmin(errors))
 
 
-def drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
+def order_doubts(evidence: Evidence, run_metrics: RunMetrics) -> list[str]:
+    """How a recording drifted whose options did not take turns: a sentence each."""
+    if not evidence.rows("from notices where code = 'not-in-turn'"):
+        return []
+    drifts = _drift_over(evidence, run_metrics)
+    return [f"The options did not take turns, and {drift.text}." for drift in drifts]
+
+
+def _drift_over(evidence: Evidence, run_metrics: RunMetrics) -> list[Notice]:
     """Level of the blocks against their order, options allowed for: a block is one value.
 
     Runs of a block share its level, so their number is no evidence of a trend over blocks.

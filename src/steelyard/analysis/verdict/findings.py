@@ -18,7 +18,7 @@ from steelyard.analysis.validity.disturbance import Disturbed
 from steelyard.analysis.validity.equal_work import WorkCheck
 from steelyard.analysis.validity.gauges import GaugeFinding
 from steelyard.analysis.validity.pace import unlike_pace
-from steelyard.analysis.validity.stability import drift_over
+from steelyard.analysis.validity.stability import order_doubts
 from steelyard.analysis.verdict.costs import PARTS, SYSTEM, USER, Cost, Costs
 from steelyard.analysis.verdict.decision import capitalised
 from steelyard.bundle.evidence import Evidence
@@ -72,15 +72,13 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: enough blocks, same rows, all compared, no drift unless in turns."""
-        return not (not self.enough or self.work.meant or self.too_few_values or self.drift)
+        """Whether an option can win: enough blocks, the same rows, all compared, no doubt about the order."""
+        return not (not self.enough or self.work.meant or self.too_few_values or self.order_doubts)
 
     @cached_property
-    def drift(self) -> list[str]:
-        """How a recording drifted whose options did not take turns: it counts as a difference of options."""
-        if not self.evidence.rows("from notices where code = 'not-in-turn'"):
-            return []
-        return [notice.text for notice in drift_over(self.evidence, self.run_metrics)]
+    def order_doubts(self) -> list[str]:
+        """What makes the order of a recording's runs doubtful: a sentence each."""
+        return order_doubts(self.evidence, self.run_metrics)
 
     @cached_property
     def too_few_values(self) -> list[str]:

@@ -74,7 +74,7 @@ def _decision(findings: Findings, pair: PairResult, left: Sequence[PairResult]) 
         doubts.append(f"Nothing is proven by {blocks}: the differences are as measured.")
     if findings.too_few_values:
         doubts.append(f"{listed(findings.too_few_values)} could not be compared: too few runs have a value.")
-    doubts += [f"The options did not take turns, and {text}." for text in findings.drift]
+    doubts += findings.order_doubts
     values = [f"Under some options {name} returns other values." for name in findings.work.texts]
     return Decision(
         outcome,

@@ -109,7 +109,10 @@ def engine_samples(result: EngineResult, t_ns: int) -> Iterator[Sample]:
 
 
 def backlog_notices(result: EngineResult) -> Iterator[Notice]:
-    """Latency is a lower bound where arrivals of an open loop have no client; a few at its end are chance."""
+    """Notices about arrivals of an open loop without a client: their latency is a lower bound.
+
+    A few that wait when the time is over are chance.
+    """
     for point, waiting in enumerate(result.facts.backlog or ()):
         ((clients, done),) = each(asked(_CLIENTS, result.tables, point))
         if waiting > _BACKLOG_SHARE * done:
