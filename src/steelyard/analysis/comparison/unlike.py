@@ -245,7 +245,7 @@ def refuse_without_pairs(here: Named, there: Named, found: bool) -> None:
 
 
 def other_rows(here: Evidence, there: Evidence, meant: Collection[str]) -> Iterator[Notice]:
-    """Statements that return more rows in one of the two, beyond the scatter of its blocks. meant: to differ."""
+    """Statements that return more rows in one of two, beyond the scatter of blocks. meant: to differ."""
     theirs = {(option, name): values for option, name, *values in there.rows(_ROWS)}
     for option, name, mean, rows in here.rows(_ROWS):
         other, more = theirs.get((option, name), (mean, rows))
