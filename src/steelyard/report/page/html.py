@@ -30,7 +30,7 @@ Option = tuple[Row, tuple[str, ...]]
 
 _CHIPS = {
     "winner": "✓ winner",
-    "leaning": "◔ leaning, too few blocks",
+    "leaning": "◔ leaning, not proven",
     "tie": "= tie",
     "trade-off": "⇄ trade-off",
     "inconclusive": "~ no difference shown",
