@@ -48,5 +48,6 @@ def check_killed_process(lab: Lab, title: str) -> None:
     os.kill(titled(family(postmaster(lab))[1:], title), signal.SIGKILL)
     status, cause = ended(lab)
     assert status == ["void", "done", "done"]
-    assert "crash" in cause or "connections were lost" in cause, cause
+    # where it recovers for longer, connecting fails
+    assert any(words in cause for words in ("crash", "connections were lost", "recovery mode")), cause
     assert "was terminated by signal 9" in (lab.bundle / "logs" / "0001.log").read_text()
