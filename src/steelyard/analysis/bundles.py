@@ -106,8 +106,11 @@ class _Side:
         """Options and numbers of clients at which it has a level."""
         if self.run_metrics.metric(metric.name) is None:
             return set()
-        found = points_of(self.run_metrics).items()
-        return {(option, clients) for point, clients in found for option in self.levels(metric, point)}
+        return {
+            (option, clients)
+            for point, clients in points_of(self.run_metrics).items()
+            for option in values_of(self.run_metrics, metric.name, self.evidence.labels, point)
+        }
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,7 @@ def _uncertain(here: _Side, there: _Side, tests: Sequence[_Test]) -> Iterator[No
         each = (
             "one run each"
             if len(once) == len(here.evidence.labels)
-            else f"one run in one of them: {listed(once)}"
+            else f"one run of {listed(once)} in one bundle"
         )
         yield Notice("few-blocks", f"{each}: no interval")
     elif fewest < FEWEST_BLOCKS:
@@ -275,8 +278,7 @@ def _notices(here: _Side, there: _Side) -> Iterator[Notice]:
             yield Notice("not-compared", f"not compared: {listed(sorted(only))}, only in {side.name}")
         for metric in side.run_metrics.headlines:
             gone = sorted(side.measured(metric) - other.measured(metric))
-            gone = [f"{option} at {n}" for option, n in gone if option in other.evidence.labels]
-            if gone:
+            if gone := [f"{option} at {n}" for option, n in gone if option in other.evidence.labels]:
                 text = f"not compared: {metric.title} of {listed(gone)}, only in {side.name}"
                 yield Notice("not-compared", text)
     for metric in here.run_metrics.headlines:

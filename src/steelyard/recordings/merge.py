@@ -45,9 +45,13 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
     for report in reports:
         began_s = report.began.timestamp() if report.began else math.nan
         captured = report.rows if "counted-since-start" in dict(report.notices) else ()
-        things = {series: began_s + table[:, 0] for series, table in report.samples.tables.items()}
+        # a reading at no time is of means alone
+        things = {
+            series: began_s + table[~np.isnan(table[:, 0]), 0]
+            for series, table in report.samples.tables.items()
+        }
         for thing, at_s in {**things, **dict.fromkeys(captured, np.array([math.nan]))}.items():
-            first_s, last_s = float(at_s.min()), float(at_s.max())
+            first_s, last_s = at_s.min(initial=math.inf), at_s.max(initial=-math.inf)
             before, *span = seen.get(key := (report.format, thing), (report, 0.0, 0.0))
             if before.file != report.file and not (span[1] <= first_s or last_s <= span[0]):
                 raise InputError(

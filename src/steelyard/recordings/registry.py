@@ -47,7 +47,10 @@ def lines_of_formats() -> Iterator[str]:
 
 
 def formats_of(source: Source) -> list[str]:
-    """A source's formats: a schedule's, else all that know its beginning. Raises InputError: unknown name."""
+    """The names of a source's formats: the one that a schedule chose, else all that know its beginning.
+
+    Raises InputError for an unknown name.
+    """
     found = known_formats()
     if chosen := source.choices.format:
         if chosen not in found:
@@ -59,7 +62,10 @@ def formats_of(source: Source) -> list[str]:
 
 
 def reports_in(source: Source) -> list[Report]:
-    """All reports of a file, in its order. Raises InputError: empty, of several tools, nothing understood."""
+    """All reports of a file, in its order.
+
+    Raises InputError for a file that is empty, of several tools, or of which nothing was understood.
+    """
     parts = [(part, formats_of(part)) for part in source.sections()]
     known = list(dict.fromkeys(name for _, names in parts for name in names))
     hint = "one file per tool, or say which format it has in a schedule: steelyard import --example"

@@ -237,7 +237,7 @@ def _check_servers(reports: Sequence[Report]) -> None:
 def _attach(runs: Sequence[PlacedRun], report: Report) -> None:
     """A monitor to its runs. Raises InputError where no times tell."""
     began = earliest(of.began for point in runs[0].points for of in point)
-    timed = seconds_between(began, report.began) is not None
+    timed = bool(report.shares) and seconds_between(began, report.began) is not None
     parts = [_during(report, run) for run in runs] if timed or len(runs) > 1 else [report]
     if len(runs) == 1 and parts[0]:
         # what it read before and after is kept: figures alone are of the run

@@ -69,7 +69,10 @@ def load_plan(study: Study, option: Option, work: Work) -> dict[str, Any]:
 
 
 def check_load(study: Study, option: Option, work: Work, target: Mapping[str, Any]) -> None:
-    """Checks an option's load before anything starts. target: that part of the plan. Raises InputError."""
+    """Checks the load of an option before anything starts. Raises InputError.
+
+    target: the part of the plan with the target of the load.
+    """
     if option.workload.load_keys() is None:
         return
     try:

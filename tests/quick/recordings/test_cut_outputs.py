@@ -202,3 +202,30 @@ def test_a_negative_number_is_another_option_than_a_positive_one(tmp_path: Path)
     texts = {"t.csv": "option,tps\n-1,100\n1,110\n", "s.toml": table}
     runs = placed(written(tmp_path, texts) / "s.toml", folders=False)
     assert [run.option for run in runs] == ["minus-1", "1"]
+
+
+def test_days_of_one_host_in_two_files_follow_one_another(tmp_path: Path) -> None:
+    """A disk that `-z` lists in one record alone has readings at no time."""
+
+    def day(date: str) -> str:
+        found = json.loads(sadf(at_s=range(600, 3600, 600), busy_at=1200).replace("2026-03-02", date))
+        found["sysstat"]["hosts"][0]["statistics"][0]["disk"] = [{"disk-device": "sda", "tps": 5.0}]
+        return json.dumps(found, indent=1)
+
+    texts = {"p.txt": pgbench(), "a.json": day("2026-03-02"), "b.json": day("2026-03-03")}
+    (run,) = placed(written(tmp_path / "r", texts))
+    assert len(run.others) == 2 and len(pooled_run(run).others) == 1
+
+
+def test_a_report_of_one_interval_need_not_begin_in_its_run(tmp_path: Path) -> None:
+    """sp_sysmon began before the log of the clients; its readings have the time of its begin."""
+    began = 1_772_445_600 + 5  # 10:00:05 UTC
+    log = "".join(f"0 {n} 900 0 {began + n} 0\n" for n in range(1, 50))
+    choice = '[[choices]]\nfiles = "s.txt"\nutc_offset_minutes = 0\n'
+    texts = {
+        "pgbench_log.1": log,
+        "s.txt": SYSMON_THREADED,
+        "x.toml": '[options.A]\nfiles = ["*_log.1", "s.txt"]\n' + choice,
+    }
+    (run,) = placed(written(tmp_path, texts) / "x.toml", folders=False)
+    assert figures(run.others[0])["cpu_units"] == 0.7

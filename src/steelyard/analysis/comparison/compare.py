@@ -26,7 +26,7 @@ from steelyard.analysis.judgement import FEWEST_BLOCKS, Comparison, Metric, Noti
 from steelyard.analysis.metrics.run_metrics import HEADLINES, RunMetrics
 from steelyard.analysis.statistics.distributions import ALPHA
 
-STRICTER = 5  # of a difference too small to matter: its p-value counts so many times
+STRICTER = 5  # factor on the p-value of a difference too small to matter
 
 Pair = tuple[str, str]
 

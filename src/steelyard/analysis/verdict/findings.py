@@ -72,7 +72,7 @@ class Findings:
 
     @property
     def proves(self) -> bool:
-        """Whether an option can win: enough blocks, the same rows, all compared, no doubt about the order."""
+        """Whether an option can win: enough blocks, the same rows, all options compared, a known order."""
         return not (not self.enough or self.work.meant or self.too_few_values or self.order_doubts)
 
     @cached_property

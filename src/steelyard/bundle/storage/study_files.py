@@ -17,7 +17,10 @@ _LOST = "take this file from a copy of the bundle"
 
 
 def kept_files(bundle: Path, head: Facts) -> StudyFiles:
-    """The copies in a bundle; what was too large is looked for in it. Raises InputError: missing, damaged."""
+    """The copies in a bundle; what was too large for it is looked for in it by its name.
+
+    Raises InputError for a copy that is missing or damaged.
+    """
     kept: dict[str, Path] = {}
     for name, facts in _known(head).items():
         if facts["copy"]:

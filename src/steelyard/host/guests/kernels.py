@@ -39,7 +39,10 @@ def check_kernel(named: str) -> None:
 
 
 def find_kernel(named: str) -> Kernel:
-    """A study's kernel: version (newest cloud package), package (fetched once) or path. Raises InputError."""
+    """The kernel that a study names: a version (its newest cloud package), a package, or a path.
+
+    A package is downloaded once. Raises InputError.
+    """
     return _at(Path(named)) if named.startswith("/") else _unpacked(package_of(named))
 
 
@@ -69,7 +72,10 @@ def package_of(named: str) -> str:
 
 
 def modules_of(kernel: Kernel, requested: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The modules as (name, content), dependencies first, without built-in ones. Raises InputError."""
+    """The requested modules as (name, content), each after its dependencies, without built-in ones.
+
+    Raises InputError for a module that the kernel does not have.
+    """
     files = {_plain(path.name.partition(".ko")[0]): path for path in kernel.modules.rglob("*.ko*")}
     try:
         listed = (kernel.modules / "modules.builtin").read_text().split()

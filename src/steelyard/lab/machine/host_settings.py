@@ -137,7 +137,10 @@ class Host:
         self._promises: list[int] = []  # of groups and probes
 
     def change(self, option: Option) -> None:
-        """Applies the option's settings, undoes an earlier option's. Raises SubjectFailed, BootNeeded."""
+        """Applies the option's machine settings, and undoes others of an option before it.
+
+        Raises SubjectFailed for a refused one, BootNeeded.
+        """
         if self._boot is not None:
             self._boot.check(option)
         files = {

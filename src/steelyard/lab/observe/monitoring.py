@@ -63,7 +63,10 @@ class Monitoring:
             self._wakeup.notify_all()
 
     def read_now(self) -> None:
-        """Reads all monitors and waits: at a turn's edge, when nothing is under way. Raises TimedOut."""
+        """Reads every monitor and waits for that: at the edge of a turn, when nothing is under way.
+
+        Raises TimedOut when a monitor does not answer.
+        """
         with self._wakeup:
             self._marks += 1
             mark, self._idle = self._marks, True

@@ -1,4 +1,6 @@
-"""The shapes of charts, each of columns of a Table: bars, intervals, a map, lines, steps of means."""
+"""The shapes of charts: each draws columns of a Table. Bars, intervals, a map, lines, and steps for the time
+that a sample is the mean of.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -83,7 +85,10 @@ def lines(
 
 
 def told(table: Table, *names: str) -> tuple[list[Spec], list[Spec]]:
-    """Rows with a text under the pointer, and its encodings. names: columns; `time:.3~s`: in d3's format."""
+    """Rows with what stands under the pointer as text, and the encodings that show it.
+
+    names: of columns; `time:.3~s`: of numbers in this format of d3.
+    """
     rows: list[Any] = list(table.data)
     tip: list[Spec] = []
     for name in names:

@@ -147,7 +147,10 @@ class Progress:
         return max(0.0, max(0, self._plan.runs - self._ended) * pace - min(since, pace))
 
     def _left_in_turns_s(self, share: float, since: float) -> float | None:
-        """By the pace of finished blocks (none: the plan) and of this one. since: s since the last ended."""
+        """By the pace of finished blocks (of the plan before) and, as far as it is done, of this one.
+
+        since: seconds since the last block ended.
+        """
         options = max(1, len(self._plan.options))
         # the runs of a block end together; a failed one has a single run
         attempts, done = math.ceil(self._runs / options), math.ceil(self._ended / options)

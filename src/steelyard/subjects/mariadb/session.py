@@ -160,7 +160,10 @@ def _amount(text: str) -> float | None:
 def own_session(
     socket: Path, user: str, database: str = "", flags: int = 0, identity: Identity | None = None
 ) -> Connection:
-    """A session with that server. identity: None: not checked. Raises SubjectFailed, pymysql.MySQLError."""
+    """A session with the server that was started, and no other; identity: None: it is not checked.
+
+    Raises SubjectFailed, pymysql.MySQLError.
+    """
     connection = pymysql.connect(
         unix_socket=str(socket), user=user, database=database or None, connect_timeout=2, client_flag=flags
     )

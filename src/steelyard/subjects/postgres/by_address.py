@@ -167,7 +167,10 @@ def session_at(dsn: str) -> Connection:
 
 
 def check(dsn: str) -> None:
-    """Raises InputError: unsupported by the load engine; psycopg.ProgrammingError: the text is no address."""
+    """Raises InputError for a parameter that the load engine does not support.
+
+    Raises psycopg.ProgrammingError where the text is not an address.
+    """
     given = _given(dsn)
     for name, (value, where) in given.items():
         if name not in _SUPPORTED and value not in _AS_THE_ENGINE_DOES.get(name, ()):

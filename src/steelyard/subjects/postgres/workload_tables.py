@@ -124,7 +124,10 @@ def restoring(file: Path) -> str:
 
 
 def load_file(connection: Connection, file: Path, bindir: Path, run: Callable[..., Finished]) -> None:
-    """Loads it into the connection's database. run: executes a command with `stdin`. Raises InputError."""
+    """Loads it into the database of the connection. Raises InputError with the words of the program.
+
+    run: runs a command to its end, with `stdin` to read.
+    """
     custom = _is_custom(file)
     program = bindir / ("pg_restore" if custom else "psql")
     if not program.exists():
@@ -147,7 +150,10 @@ def load_file(connection: Connection, file: Path, bindir: Path, run: Callable[..
 
 
 def psql(connection: Connection, script: BinaryIO, bindir: Path, run: Callable[..., Finished]) -> str:
-    """Executes a script in the connection's database; psql's words if it fails, or ''. run: see load_file."""
+    """Executes a script in the database of the connection; psql's words where it fails, '' otherwise.
+
+    run: as for load_file.
+    """
     program = bindir / "psql"
     if not program.exists():
         raise SubjectFailed(f"there is no {program}: {_NO_PROGRAM}")
@@ -178,7 +184,8 @@ def apply_schema(
 ) -> dict[str, float]:
     """Executes the SQL of the option's levels, then VACUUM ANALYZE; what it took, by name with unit.
 
-    psql: executes a script; gives psql's words of a failure, or ''. Raises psycopg.Error, InputError.
+    psql: executes a script; gives psql's words where it fails, '' otherwise. Raises psycopg.Error,
+    InputError.
     """
 
     def execute(sql: str) -> tuple[str, int]:

@@ -173,7 +173,10 @@ _END_OF_ROWS = b"\\."
 
 
 def script_error(work: Work, words: str, hint: str = "", line: int = 0) -> InputError:
-    """schema_sql, or its file, cannot run. words: the server's; line: of the script, from 1; 0: unknown."""
+    """schema_sql, or the file that holds it, cannot be run.
+
+    words: the server's; line: of the script, from 1; 0: unknown.
+    """
     words = brief(words.strip(), _WORDS_CHARACTERS_MAX)
     if work.script_file:
         place = f"{work.script_file}:{line}" if line else work.script_file
