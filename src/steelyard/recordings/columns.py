@@ -26,6 +26,8 @@ _RATE = re.compile(r".*_per_s|(?!mem_).*_percent|tps|[kmg]?b_\w+|(?:aqu|avgqu)_s
 _IDLE = [f"{name}_percent" for name in ("id", "idl", "idle", "wa", "wt", "iowait", "st", "steal")]
 # of vmstat, what a first reading gives as means since the boot
 _OF_BOOT = re.compile(r".*_percent|in|cs")
+# summer time, and how much later a reading may be than its interval says
+_HOUR_S, _CLOCK_S = 3600, 2
 
 
 class _Row(NamedTuple):
@@ -164,7 +166,15 @@ class Columns:
                 seen.add((heading, ""))
                 rows, again = 0, number if began_again else again
                 first_s = own[0] if first_s is None else first_s
-            paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
+            usual_s = length_s(before_s, last_s)
+            paused = length_s(last_s, at_s) > 2 * usual_s > 0
+            if usual_s and not (at_s is None or last_s is None or zone):
+                moved_s = abs(at_s - last_s - usual_s)
+                if abs(moved_s - _HOUR_S) <= _CLOCK_S:
+                    text = (
+                        f"the times of {self.tool} leap by an hour, as to summer time: one interval is wrong"
+                    )
+                    report.notice("zone-unknown", text)
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:

@@ -64,13 +64,15 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
 
 def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
-    first, *others = sorted(_by_format(point), key=lambda report: -report.detail)
+    # a count that its file contradicts, as of a sample, is the last
+    several = _by_format(point)
+    first, *others = sorted(several, key=lambda r: (bool(r.work) and not r.work.foots, -r.detail))
     best = replace(first, clients=clients_of(point))
     if others:
         best.samples = Samples()
         best.samples.extend(first.samples)
     for other in others:
-        if best.work and other.work:
+        if best.work and other.work and other.work.foots:
             counts = best.work.tried, other.work.tried
             said = f"{counts[1]:,} done or failed in {other.format}, and {counts[0]:,} in {first.format}"
             # a log may lack its first and last interval
@@ -113,7 +115,18 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
         found.work = _work(works)
     found.figures = list(_figures(reports, found))
     found.rows = rows_merged((r.rows for r in reports), found.place)
+    if not side_by_side:
+        _notice_assumed(reports, found)
     return found
+
+
+def _notice_assumed(reports: Sequence[Report], found: Report) -> None:
+    """Says what no file tells: that outputs are of other times, and samples not the same ones."""
+    if sum(r.numbered > 0 for r in reports) > 1:
+        text = f"{found.format} without times: each output is taken as later than the one before"
+        found.notice("interval-unknown", text)
+    if sum("profile" in r.rows for r in reports) > 1:
+        found.notice("profiles-added", f"{found.format}: the samples of {len(reports)} outputs are added")
 
 
 def rows_merged(several: Iterable[Tables], place: str) -> Tables:

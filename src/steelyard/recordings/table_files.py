@@ -36,6 +36,7 @@ _UNIT = re.compile(
 )
 
 _COMMA = re.compile(r"^(-?\d+),(?=\d+$)")
+_THOUSANDS = re.compile(r"-?[1-9]\d{,2}(\.\d{3})+")
 
 # by option, block and number of clients
 _Points = dict[tuple[str, int, int | None], Report]
@@ -134,8 +135,17 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     if comma:
+        _refuse_dots(table, place, [dict(zip(wanted, row, strict=True)) for row in rows])
         rows = [tuple(_COMMA.sub(r"\1.", c) if isinstance(c, str) else c for c in row) for row in rows]
     return [dict(zip(wanted, row, strict=True)) for row in rows]
+
+
+def _refuse_dots(table: TableFile, place: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raises InputError where `;` divides the cells, and each dot may stand before thousands."""
+    dotted = [c for row in rows for m in table.metrics if "." in (c := str(row[m.column]))]
+    if dotted and all(map(_THOUSANDS.fullmatch, dotted)):
+        why = f"{place}: {dotted[0]} is {dotted[0].replace('.', '')} where a comma is decimal"
+        raise InputError(why, "write thousands without dots; a decimal point with another number of digits")
 
 
 def _cause(place: Path) -> str:

@@ -13,6 +13,7 @@ from steelyard.errors import InputError
 from steelyard.recordings.merge import pooled_run
 from steelyard.recordings.report import Report
 
+_TABLE = '[[tables]]\nfile = "t.csv"\nmetrics = [{ column = "tps", metric = "throughput", unit = "1/s" }]\n'
 _LOG = "".join(f"{c} {n} 900 0 {1_772_445_600 + n} 500000\n" for n in range(20) for c in range(2))
 
 
@@ -187,19 +188,13 @@ def test_a_row_that_is_not_understood_moves_no_block(tmp_path: Path) -> None:
         for o, of in (("A", 100), ("B", 105))
         for b in range(1, 9)
     ]
-    table = (
-        '[[tables]]\nfile = "t.csv"\nmetrics = [{ column = "tps", metric = "throughput", unit = "1/s" }]\n'
-    )
-    texts = {"t.csv": "option,tps\n" + "\n".join(rows) + "\n", "s.toml": table}
+    texts = {"t.csv": "option,tps\n" + "\n".join(rows) + "\n", "s.toml": _TABLE}
     runs = placed(written(tmp_path, texts) / "s.toml", folders=False)
     assert {run.block for run in runs if run.option == "A"} == {*range(2, 9)}
 
 
 def test_a_negative_number_is_another_option_than_a_positive_one(tmp_path: Path) -> None:
-    table = (
-        '[[tables]]\nfile = "t.csv"\nmetrics = [{ column = "tps", metric = "throughput", unit = "1/s" }]\n'
-    )
-    texts = {"t.csv": "option,tps\n-1,100\n1,110\n", "s.toml": table}
+    texts = {"t.csv": "option,tps\n-1,100\n1,110\n", "s.toml": _TABLE}
     runs = placed(written(tmp_path, texts) / "s.toml", folders=False)
     assert [run.option for run in runs] == ["minus-1", "1"]
 
@@ -229,3 +224,92 @@ def test_a_report_of_one_interval_need_not_begin_in_its_run(tmp_path: Path) -> N
     }
     (run,) = placed(written(tmp_path, texts) / "x.toml", folders=False)
     assert figures(run.others[0])["cpu_units"] == 0.7
+
+
+def test_a_log_that_is_a_sample_is_no_throughput(tmp_path: Path) -> None:
+    """Each client numbers its transactions; with `--sampling-rate` few of them are in the log."""
+    whole = [
+        f"{c} {n} 900 0 {1_772_445_600 + n // 100} {n % 100 * 10_000}\n" for n in range(6000) for c in (0, 1)
+    ]
+    (sample,) = read(tmp_path, "".join(whole[::10]), "pgbench_log.1")
+    assert sample.work and not sample.work.foots and "does-not-foot" in codes(sample)
+    # damage leaves out few
+    (damaged,) = read(tmp_path, "".join(whole[:500] + whole[510:]), "pgbench_log.2")
+    assert damaged.work and damaged.work.foots
+    # its latency counts beside the throughput of a summary
+    (run,) = placed(
+        written(tmp_path / "r", {"a.txt": pgbench(12_000, 2), "pgbench_log.1": "".join(whole[::10])})
+    )
+    (best,) = pooled_run(run).points[0]
+    assert best.work and (best.work.transactions, best.work.foots) == (12_000, True)
+    assert best.rows["latency"][0]["count"] == 1200
+
+
+def test_a_mean_latency_with_failures_says_so(tmp_path: Path) -> None:
+    text = pgbench().replace("1.6000 ms", "1.6000 ms (including failures)")
+    (report,) = read(tmp_path, text)
+    assert figures(report)["latency_mean"] == 1.6 and "source-warns" in codes(report)
+
+
+@pytest.mark.parametrize(("hour", "moved"), [("03", True), ("02", False), ("01", True)])
+def test_a_clock_that_leaps_by_an_hour_is_told(tmp_path: Path, hour: str, moved: bool) -> None:
+    head = "Linux 6.1.0 (lab) \t03/29/26 \t_x86_64_\t(2 CPU)\n\n01:39:00        CPU     %user     %idle\n"
+    times = ("01:49:00", "01:59:00", f"{hour}:09:00", f"{hour}:19:00")
+    (report,) = read(tmp_path, head + "".join(f"{at}        all     10.00     90.00\n" for at in times))
+    assert ("zone-unknown" in codes(report)) == moved
+
+
+def test_a_level_of_a_second_dispatch_table_is_not_averaged(tmp_path: Path) -> None:
+    table = (
+        "# Time Sharing Dispatcher Configuration\nRES=1000\n\n# ts_quantum  ts_tqexp  ts_slpret  ts_maxwait"
+        " ts_lwait  PRIORITY LEVEL\n{}         0        50           0        50        #     0\n"
+    )
+    found, source = of_text(tmp_path, table.format(200) + table.format(400))
+    assert series(found[0])["priority 0", "ts_quantum_ms"] == [(0, 200)] and source.skipped.count == 1
+
+
+def test_captures_of_readprofile_without_totals_are_refused(tmp_path: Path) -> None:
+    one = "  120 schedule      0.0833\n  300 __copy_user                      2.5000\n"
+    with pytest.raises(InputError, match="captures without their totals"):
+        read(tmp_path, one + one)
+    # static functions of one name
+    twice = "".join(f"  10 f{n}      0.1\n" for n in range(9)) + "   5 f1     0.1\n"
+    (report,) = read(tmp_path, twice)
+    assert {row["stack"]: row["samples"] for row in report.rows["profile"]}["f1_[k]"] == 15
+
+
+def test_lock_classes_whose_number_the_kernel_cuts_are_two(tmp_path: Path) -> None:
+    head = (
+        "lock_stat version 0.3\n"
+        "class name    con-bounces    contentions   waittime-min   waittime-max waittime-total    acq-bounces"
+        "   acquisitions   holdtime-min   holdtime-max holdtime-total\n"
+    )
+    row = "{:>40}:             1    {}           0.10           2.00          30.00             4    {}"
+    row += "           0.10           9.00         900.00\n"
+    capture = (
+        head + row.format("&q->lock#1", 3, 400) + row.format("&q->lock#1", 5, 700) + row.format("b", 1, 60)
+    )
+    (report,) = read(tmp_path, capture)
+    assert [(r["lock"], r["acquisitions"]) for r in report.rows["locks"]] == [
+        ("&q->lock#1", 400), ("&q->lock#1 (2)", 700), ("b", 60),
+    ]  # fmt: skip
+
+
+def test_outputs_without_times_are_taken_one_after_another_and_say_so(tmp_path: Path) -> None:
+    text = f"### vmstat a ###\n{vmstat(90, False)}### vmstat b ###\n{vmstat(10, False)}"
+    (run,) = placed(written(tmp_path / "r", {"p.txt": pgbench(), "v.txt": text}))
+    (both,) = pooled_run(run).others
+    assert any("later than the one before" in text for _, text in both.notices)
+
+
+@pytest.mark.parametrize(("cells", "refused"), [(("1.234", "2.500"), True), (("1.234", "2.5"), False)])
+def test_a_dot_that_may_stand_before_thousands_is_refused(
+    tmp_path: Path, cells: tuple[str, str], refused: bool
+) -> None:
+    texts = {"t.csv": "option;tps\nA;{}\nB;{}\n".format(*cells), "s.toml": _TABLE}
+    folder = written(tmp_path, texts)
+    if refused:
+        with pytest.raises(InputError, match="where a comma is decimal"):
+            placed(folder / "s.toml", folders=False)
+    else:
+        assert len(placed(folder / "s.toml", folders=False)) == 2

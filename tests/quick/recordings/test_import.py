@@ -377,7 +377,7 @@ def vmstat(seconds: int) -> str:
 
 @pytest.mark.parametrize(("seconds", "silent"), [(20, True), (39, False)])
 def test_a_monitor_that_fell_silent_is_found(tmp_path: Path, seconds: int, silent: bool) -> None:
-    log = "".join(f"{i % 4} {i} 900 0 {1772445600 + i // 50} {i % 50}\n" for i in range(2000))
+    log = "".join(f"{i % 4} {i // 4} 900 0 {1772445600 + i // 50} {i % 50}\n" for i in range(2000))
     files(tmp_path, {"r/pgbench_log.1": log, "r/vmstat.txt": vmstat(seconds)})
     # a report of the whole interval is no monitor that reads once and falls silent
     sysmon = layouts.SYSMON_THREADED.replace("01:00", "00:40")

@@ -201,19 +201,20 @@ tps = 100.000000 (without initial connection time)
 """
 
 
-@pytest.mark.parametrize("kept", [1, 10])
+@pytest.mark.parametrize(("every", "of", "counts"), [(1, 1, True), (10, 1, True), (1, 2, False)])
 def test_a_log_of_pgbench_that_lacks_transactions_of_its_summary_does_not_foot(
-    tmp_path: Path, kept: int
+    tmp_path: Path, every: int, of: int, counts: bool
 ) -> None:
-    """As with --sampling-rate, or the log of one thread of several."""
+    """The summary counts beside a sample (--sampling-rate); the log of one thread of several is not told."""
     (tmp_path / "A").mkdir()
     (tmp_path / "A" / "summary.txt").write_text(_SUMMARY)
-    log = (f"0 {n} 10000 0 {1700000000 + n // 100} {n % 100 * 10000}\n" for n in range(1, 1001, kept))
+    numbers = range(0, 1000 // of, every)
+    log = (f"0 {n} 10000 0 {1700000000 + n * of // 100} {n * of % 100 * 10000}\n" for n in numbers)
     (tmp_path / "A" / "pgbench_log.1234").write_text("".join(log))
     (run,), _ = runs_of(by_folder([str(tmp_path)]), lambda path, share: None, Deadline(1))
     ((report,),) = pooled_run(run).points
-    assert report.work is not None and report.work.foots == (kept == 1)
-    assert ("does-not-foot" in codes(report)) == (kept > 1)
+    assert report.work is not None and report.work.foots == counts
+    assert ("does-not-foot" in codes(report)) == (every > 1 or of > 1)
 
 
 def test_logs_of_threads_that_begin_at_other_seconds_keep_their_interval(tmp_path: Path) -> None:

@@ -52,6 +52,12 @@ def _columns(now: Now, found: Found) -> None:
     now.numbers["columns"] = sum(map(bool, found.groups()))
 
 
+def _mean(now: Now, found: Found) -> None:
+    now.report.figure("latency_mean", exact(found[1]), "ms", "lower", "work")
+    if found[2]:
+        now.report.notice("source-warns", "pgbench: the mean latency includes failed transactions")
+
+
 def _lag(now: Now, found: Found) -> None:
     now.words["rate"] = found[0]
     now.report.figure("lag_mean", exact(found[1]), "ms", "lower", "work")
@@ -103,7 +109,7 @@ read = Lines(
         numbers(r"number of transactions actually processed: (?P<done>\d+)(?:/(?P<all>\d+))?", once="done"),
         numbers(r"number of failed transactions: (?P<failed>\d+) \(.*"),
         numbers(r"tps = (?P<tps>N) \((?:without initial|including).*", once="tps"),
-        figure(r"latency average[ =:]+(?!0\.000 )(N) ms(?: \(including failures\))?", "latency_mean", "ms"),
+        rule(r"latency average[ =:]+(?!0\.000 )(N) ms( \(including failures\))?", _mean, once="latency_mean"),
         figure(r"latency stddev[ =:]+(N) ms", "latency_stddev", "ms", "neither"),
         figure(r"initial connection time = (N) ms", "initial_connection_time", "ms", pools="time"),
         figure(r"average connection time = (N) ms", "connection_time_mean", "ms"),

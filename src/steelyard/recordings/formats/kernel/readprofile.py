@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 
+from steelyard.errors import InputError
 from steelyard.recordings.lines import Found, Lines, Now, rule
 
 _TICKS = r"\s*(?P<count>\d+) +(?P<name>[A-Za-z_]\S*) +\d+\.\d+\s*"
@@ -22,13 +23,18 @@ def _count(now: Now, found: Found) -> None:
     # kernprof begins with its total, as a sorted readprofile does; readprofile ends with it
     n["leads"] += total and not now.counts
     n["capture"] += total and n["leads"]
-    now.counts["total" if total else found["name"], n["capture"]] += int(found["count"])
+    name = "total" if total else found["name"]
+    n["again"] += (name, n["capture"]) in now.counts
+    now.counts[name, n["capture"]] += int(found["count"])
     n["capture"] += total and not n["leads"]
     n["totals"] += total
 
 
 def _close(now: Now) -> None:
     """Ticks between the first and the last capture where there are several."""
+    # few functions have the same name
+    if 2 * now.numbers["again"] > len(now.counts):
+        raise InputError(f"{now.report.place}: captures without their totals", "give each its `total` line")
     captures: dict[float, dict[str, int]] = {}
     for (name, at), count in now.counts.items():
         # where it is sorted otherwise, the only total stands among its functions

@@ -10,9 +10,11 @@ def _row(now: Now, found: Found) -> None:
     columns, cells, res = now.words["columns"].split(), found[1].split(), int(now.report.facts["RES"])
     level = int(found[2] or now.numbers[columns[0]])
     now.numbers[columns[0]] = level + 1
-    # -2 is an endless quantum
-    if len(cells) != len(columns) or int(cells[0]) < 0 or not res:
+    # -2 is an endless quantum; a level that comes again is of another table
+    row = f"{columns[0]} {level}"
+    if len(cells) != len(columns) or int(cells[0]) < 0 or not res or row in now.seen:
         raise NotMine
+    now.seen.add(row)
     for name, cell in zip(columns, cells, strict=True):
         quantum = name.endswith("quantum")
         value = int(cell) * 1000 / res if quantum else float(cell)
