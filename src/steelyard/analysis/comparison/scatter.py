@@ -24,7 +24,8 @@ from steelyard.analysis.statistics.distributions import Floats
 
 Ints = NDArray[np.intp]
 _STEPS = 40
-_BISECTIONS = 40
+_CONVERGED = 1e-6
+_BISECTIONS = 30
 _LEAST_SHARE = 0.01  # of the median of all options: the least variance that is assumed for one
 _LEAST_VARIANCE = 1e-200  # 1 / variance stays finite where copies are exact
 _MOST_WEIGHT = 0.5  # of one option in its block's level
@@ -56,22 +57,22 @@ class Scatter:
         """
         if self.pooled_df <= 0:
             return np.ones_like(distances)
-        own_se, own_df = self._own(one, other)
-        return self._mixed(np.abs(distances), own_se, own_df, chances)
+        return self._mixed(np.abs(distances), *self._errors(one, other), chances)
 
     def half_widths(self, one: Ints, other: Ints, chances: int, alpha: float) -> Floats:
         """Half-width of the interval of each difference: its p-value is alpha at the ends."""
         if self.pooled_df <= 0:
             return np.full(len(one), math.inf)
-        own_se, own_df = self._own(one, other)
+        errors, df = self._errors(one, other)
         each = -math.expm1(math.log1p(-alpha) / chances)
-        own = own_se * distributions.t_criticals(own_df, each)
-        pooled = self._pooled_se * distributions.t_critical(self.pooled_df, each)
-        low: Floats = np.minimum(own, pooled)
-        high: Floats = np.maximum(own, pooled)
+        ends = errors * distributions.t_criticals(df, each)
+        # of two options the pooled test alone counts
+        if self.pooled_weight == 1:
+            return ends[1]
+        low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(_BISECTIONS):
             middle: Floats = (low + high) / 2
-            outside = self._mixed(middle, own_se, own_df, chances) > alpha
+            outside = self._mixed(middle, errors, df, chances) > alpha
             low, high = np.where(outside, middle, low), np.where(outside, high, middle)
         return high
 
@@ -80,26 +81,20 @@ class Scatter:
         """How much a test with the pooled variance counts, 0 to 1."""
         return math.sqrt(self.alike)
 
-    @property
-    def _pooled_se(self) -> float:
-        return max(math.sqrt(2 * self.pooled / self.blocks), self.least_se)
-
-    def _own(self, one: Ints, other: Ints) -> tuple[Floats, Floats]:
-        """Standard errors of the pairs by their own variances, and degrees of freedom."""
+    def _errors(self, one: Ints, other: Ints) -> tuple[Floats, Floats]:
+        """Standard errors and degrees of freedom of the pairs: by own variances, and by the pooled one."""
         a, b = self.own[one], self.own[other]
         with np.errstate(all="ignore"):
             df = (a + b) ** 2 / (a**2 / self.own_df[one] + b**2 / self.own_df[other])
         # no variance at all: rounding noise alone is left, which has no degrees of freedom of its own
         df = np.where(np.isfinite(df), df, float(self.pooled_df))
-        return np.maximum(np.sqrt((a + b) / self.blocks), self.least_se), df
+        variances = np.stack([a + b, np.full_like(a, 2 * self.pooled)])
+        errors = np.maximum(np.sqrt(variances / self.blocks), self.least_se)
+        return errors, np.stack([df, np.full_like(df, self.pooled_df)])
 
-    def _mixed(self, distances: Floats, own_se: Floats, own_df: Floats, chances: int) -> Floats:
-        own = distributions.t_two_sided(distances / own_se, own_df)
-        pooled = distributions.t_two_sided(distances / self._pooled_se, self.pooled_df)
-        weight = self.pooled_weight
-        return weight * distributions.sidak(pooled, chances) + (1 - weight) * distributions.sidak(
-            own, chances
-        )
+    def _mixed(self, distances: Floats, errors: Floats, df: Floats, chances: int) -> Floats:
+        own, pooled = distributions.sidak(distributions.t_two_sided(distances / errors, df), chances)
+        return self.pooled_weight * pooled + (1 - self.pooled_weight) * own
 
 
 def scatter(values: Floats) -> Scatter:
@@ -137,10 +132,13 @@ def _variances(y: Floats) -> tuple[Floats, Floats, Floats]:
         shares = weights / weights.sum(axis=1, keepdims=True)
         level = (centred * shares[:, None, :]).sum(axis=2, keepdims=True)
         own_df = (blocks - 1) * (1 - np.minimum(shares, _MOST_WEIGHT))
-        own = ((centred - level) ** 2).sum(axis=1) / own_df
+        before, own = own, ((centred - level) ** 2).sum(axis=1) / own_df
         # a noisy option tells nothing of the least variance of quiet ones
-        least = _LEAST_SHARE * np.median(own, axis=1, keepdims=True)
+        middle = np.sort(own, axis=1)[:, [(options - 1) // 2, options // 2]].mean(axis=1, keepdims=True)
+        least = _LEAST_SHARE * middle
         own = np.maximum(own, np.maximum(least, _LEAST_VARIANCE))
+        if (np.abs(own - before) <= _CONVERGED * own).all():
+            break
     return pooled, own, own_df
 
 
