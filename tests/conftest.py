@@ -16,8 +16,8 @@ from session_folder import VARIABLE, SessionFolder
 
 from steelyard.monitors import Monitor, Target
 
-# how long an example takes says more of the machine than of the code
-settings.register_profile("lab", deadline=None)
+# how long an example takes says more of the machine than of the code; benches/ try more of them
+settings.register_profile("lab", deadline=None, max_examples=40)
 settings.load_profile("lab")
 
 # images of containers often set it: each of the thousands of processes would compile all modules anew

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -153,6 +153,7 @@ BEGIN = {"do": "begin"}
 COMMIT = {"do": "commit"}
 
 
+@cache
 def tree(text: str) -> Tree:
     """An expression: `:a + 1`, in the notation of pgbench's `\\set`, with client() and elapsed_ms()."""
     return parse(text, Place("steps", 0), {"elapsed_ms": ("elapsed-ms", 0), "client": ("client", 0)})

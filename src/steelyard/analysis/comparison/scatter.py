@@ -191,6 +191,8 @@ class Fit:
         """
         if not {*pair} <= {*self.options} or len(self.options) < 2 or not self.table.blocks:
             return False
+        if self.logs:
+            return True
         mine = self.table.values[:, [self.options.index(option) for option in pair]]
-        ratio = self.logs or self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0
+        ratio = self.mean(pair[1]) != 0 or self.mean(pair[0]) == 0
         return bool(ratio and mine.min() >= 0 and self.table.values.any())
