@@ -124,17 +124,17 @@ def test_unknown_circumstances_are_refused_by_name(cpus: list[int], among: list[
     [("oracle-x", {"line_transfer_ns", "hand_over_ns"}), ("lwlock", {"line_transfer_ns"})],
 )
 def test_each_point_has_its_hand_over_where_the_latch_is_spun_for(protocol: str, measured: set[str]) -> None:
-    samples = run(protocol=protocol)[0]["samples"]
-    for point in ("point0", "point1"):
-        mine = {
-            metric: value
-            for entity, metric, value in zip(
-                samples["entity"], samples["metric"], samples["value"], strict=True
-            )
-            if entity == point
-        }
-        assert set(mine) == measured
-        assert all(value > 0 for value in mine.values())
+    found: dict[str, set[str]] = {"point0": set(), "point1": set()}
+    # on a busy machine there may be no round in which both workers had a CPU
+    for _ in range(5):
+        samples = run(protocol=protocol)[0]["samples"]
+        for entity, metric, value in zip(samples["entity"], samples["metric"], samples["value"], strict=True):
+            if entity in found:
+                found[entity].add(metric)
+                assert value > 0
+        if all(metrics == measured for metrics in found.values()):
+            break
+    assert found == {"point0": measured, "point1": measured}
 
 
 def test_who_queues_for_a_latch_never_sleeps_and_oracles_shared_latch_spins_twice() -> None:
