@@ -50,10 +50,10 @@ def footnote(found: BundleComparison) -> str:
     """What marks, figures and intervals are."""
     if not found.tests:
         return "ratio: there / here"
-    text = f"{marks_mean(found.comparisons)}; geometric means over blocks; ratio: there / here"
+    text = f"{marks_mean(found.comparisons)} (smallest effect {100 * found.comparisons[0].margin:.3g} %)"
     return (
-        f"{text}, 95 % intervals, Welch's t on run values; intervals and p-values corrected for"
-        f" {fmt.count(found.tests, 'test')} (Holm)"
+        f"{text}; geometric means over blocks; ratio: there / here, 95 % intervals, Welch's t on run values;"
+        f" intervals and p-values corrected for {fmt.count(found.tests, 'test')} (Holm)"
     )
 
 
