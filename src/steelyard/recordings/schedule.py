@@ -69,10 +69,11 @@ class MetricColumn(Strict):
     column: str
     """name of the column; of JSON lines, of the key"""
     metric: Label
-    """its name in the report; `throughput` is the work per second"""
+    """its name in the report; `throughput` is the work per second, which names the winner; else the first does"""
     unit: Label
     """its unit: ms, 1/s, %"""
     better: Literal["higher", "lower", "neither"] = "neither"
+    """of `throughput` it is higher"""
 
 
 class TableFile(Strict):
