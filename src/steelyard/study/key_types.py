@@ -101,11 +101,6 @@ SqlText = Annotated[str, Form(r"^[^\x00]+$", "empty SQL: write a statement")]
 FileName = Annotated[str, Field(min_length=1)]
 
 
-def only_if(**conditions: str) -> Mapping[str, str]:
-    """Conditions by key, for Strict.ONLY_IF."""
-    return conditions
-
-
 class Strict(BaseModel):
     """Base of every part: unknown keys are errors, values never change after reading.
 

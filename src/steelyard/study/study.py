@@ -21,7 +21,6 @@ from steelyard.study.key_types import (
     Strict,
     StudyName,
     flat,
-    only_if,
 )
 from steelyard.study.monitors import Monitors, Probes, SqlMonitor
 from steelyard.study.passwords import VARIABLE
@@ -41,11 +40,11 @@ Scope = Literal["version", "server", "schema", "session", "client", "host"]
 class Subject(Strict):
     """What is measured."""
 
-    ONLY_IF = only_if(
+    ONLY_IF = {
         **dict.fromkeys(("bindir", "durability", "data_checksums", "settings"), "no dsn"),
         **dict.fromkeys(("restore", "writes"), "dsn"),
-        facts="kind = jdbc",
-    )
+        "facts": "kind = jdbc",
+    }
 
     kind: str
     """name of a registered subject: a server, a program, a latch, a simulated machine"""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from steelyard.study.key_types import Toml, only_if
+from steelyard.study.key_types import Toml
 from steelyard.study.workloads.transactions import ClientWorkload
 from steelyard.study.workloads.workload import Workload
 
@@ -23,7 +23,7 @@ class CacheWorkload(Workload):
         "keys skew payload_bytes read_share gets_per_lookup hold_ns think_ns hold_tail_share hold_tail_ns"
         " affinity"
     )
-    ONLY_IF = only_if(hold_tail_ns="hold_tail_share", hold_tail_share="hold_tail_ns")
+    ONLY_IF = {"hold_tail_ns": "hold_tail_share", "hold_tail_share": "hold_tail_ns"}
 
     kind: Literal["cache"]
     keys: int = Field(default=1000, ge=1, le=10_000_000)

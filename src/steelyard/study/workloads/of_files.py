@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import FileName, Form, Idle, KeyName, Setting, Toml, only_if
+from steelyard.study.key_types import FileName, Form, Idle, KeyName, Setting, Toml
 from steelyard.study.workloads.transactions import DrivenWorkload, Handle, SqlWorkload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
@@ -68,7 +68,7 @@ class ReplayWorkload(SqlWorkload):
     steady = False
     counts_transactions = False
     CLIENT = "handle threads deadline_ms pace speed"
-    ONLY_IF = only_if(speed="pace = original")
+    ONLY_IF = {"speed": "pace = original"}
 
     kind: Literal["replay"]
     capture: FileName

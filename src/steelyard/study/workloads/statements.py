@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import FileName, KeyPath, Setting, SqlText, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, Setting, SqlText, Strict, Toml
 from steelyard.study.script_study import instead_of_set
 from steelyard.study.workloads.transactions import DrivenWorkload, PauseMs, SqlWorkload
 
@@ -138,12 +138,12 @@ class StatementWorkload(SqlWorkload, DrivenWorkload):
     """Statements with parameters and weights, and how they are sent."""
 
     CLIENT = f"{DrivenWorkload.CLIENT} text parameters distinct_texts"
-    ONLY_IF = only_if(
+    ONLY_IF = {
         **DrivenWorkload.ONLY_IF,
         **dict.fromkeys(_OWN_KEYS.split(), "kind = sql"),
-        rows="kind = lookup or orders or storm",
-        distinct_texts="text = distinct",
-    )
+        "rows": "kind = lookup or orders or storm",
+        "distinct_texts": "text = distinct",
+    }
 
     SMALLEST = {"rows": 1_000}
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from steelyard.errors import nearest
-from steelyard.study.key_types import GroupName, Idle, KeyPath, Strict, only_if
+from steelyard.study.key_types import GroupName, Idle, KeyPath, Strict
 from steelyard.study.workloads.workload import Workload
 
 _Seconds = Annotated[float, Field(ge=0, le=1e6)]
@@ -47,7 +47,7 @@ class Group(Strict):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    ONLY_IF = only_if(nice="class_name = TS or IA", foreground="class_name = IA")
+    ONLY_IF = {"nice": "class_name = TS or IA", "foreground": "class_name = IA"}
 
     count: int | None = Field(default=None, ge=1, le=1_000_000)
     """number of threads; of `scaled`: plan.clients"""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steelyard.study.key_types import FileName, KeyPath, SettingTable, Strict, Toml, only_if
+from steelyard.study.key_types import FileName, KeyPath, SettingTable, Strict, Toml
 from steelyard.study.passwords import password_written, secret_written
 from steelyard.study.workloads.workload import Workload
 
@@ -18,7 +18,7 @@ _OPEN = ("rate_per_s", "spacing")
 class Arrival(Strict):
     """How clients arrive: closed loop with think time, or open loop at a rate."""
 
-    ONLY_IF = only_if(think_ms="kind = closed", think="think_ms", spacing="kind = open")
+    ONLY_IF = {"think_ms": "kind = closed", "think": "think_ms", "spacing": "kind = open"}
 
     kind: Literal["closed", "open"] = "closed"
     think_ms: PauseMs = 0.0
