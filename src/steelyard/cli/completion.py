@@ -26,9 +26,9 @@ def _files(incomplete: str) -> _Items:
 
 def studies(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:
     """Built-in studies, then files; without reading one, since a shell waits for the answer."""
-    folder = resources.files("steelyard.catalog")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    return _starting([name.removesuffix(".toml") for name in names], incomplete) + _files(incomplete)
+    folder = Path(str(resources.files("steelyard.catalog")))
+    names = [file.stem for file in sorted(folder.glob("*.toml"))]
+    return _starting(names, incomplete) + _files(incomplete)
 
 
 def bundles(_context: click.Context, _option: click.Parameter, incomplete: str) -> _Items:

@@ -23,6 +23,8 @@ _TEXTS = {"schema_file": "schema_sql", "sql_file": "sql"}
 _COPIED = ("data_file", "capture")
 _PLACES = (*_COPIED, "data_directory")
 _TEXT_BYTES_MAX = 16 << 20
+BUILT_IN = Path(str(resources.files("steelyard.catalog")))
+"""folder of the built-in studies"""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,7 @@ class StudyFiles:
     @classmethod
     def beside(cls, origin: str) -> Self:
         """Those of the study file at a path, or of the built-in study of that name."""
-        built_in = Path(str(resources.files("steelyard.catalog")))
-        return cls(built_in if (built_in / f"{origin}.toml").is_file() else Path(origin).parent)
+        return cls(BUILT_IN if (BUILT_IN / f"{origin}.toml").is_file() else Path(origin).parent)
 
     def place(self, name: str) -> Path:
         """Where the file is that the study calls by this name."""

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 from steelyard.errors import InputError, nearest
-from steelyard.study.files import StudyFiles, line_of_setting, with_files
+from steelyard.study.files import BUILT_IN, StudyFiles, line_of_setting, with_files
 from steelyard.study.fleet import Fleet
 from steelyard.study.key_types import Strict
 from steelyard.study.passwords import password_written
@@ -35,8 +34,7 @@ def find_study(name: str) -> tuple[Study, str]:
 
 def catalogue() -> dict[str, Path]:
     """Files of the built-in studies, by name."""
-    folder = Path(str(resources.files("steelyard.catalog")))
-    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+    return {file.stem: file for file in sorted(BUILT_IN.glob("*.toml"))}
 
 
 def parse_study(text: str, origin: str) -> Study:

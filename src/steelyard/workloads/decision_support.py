@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sysconfig
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 from steelyard.errors import InputError
@@ -113,7 +112,7 @@ def decision_support(workload: QueriesWorkload) -> Work:
 
 def queries() -> dict[str, Statement]:
     """The 22 queries by name: q01 to q22."""
-    text = files("steelyard.workloads").joinpath("decision_support.sql").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("decision_support.sql").read_text(encoding="utf-8")
     return {name: Statement(sql=sql.strip().rstrip(";")) for name, sql in _QUERY.findall(text)}
 
 

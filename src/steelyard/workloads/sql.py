@@ -1,7 +1,6 @@
 """Statements of the user's own, from the study file, and scripts of pgbench, each a transaction."""
 
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -158,5 +157,5 @@ def pgbench(workload: PgbenchWorkload) -> Work:
 
 def _text(workload: PgbenchWorkload, name: str) -> str:
     if name in BUILTINS:
-        return files("steelyard.workloads.pgbench").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+        return Path(__file__).with_name("pgbench").joinpath(f"{name}.sql").read_text(encoding="utf-8")
     return workload.script_texts[name]

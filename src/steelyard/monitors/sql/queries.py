@@ -3,7 +3,6 @@
 import tomllib
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from steelyard.declared_metrics import Cost, DeclaredMetric
@@ -49,7 +48,7 @@ class Query(SqlMonitor):
 @cache
 def shipped() -> dict[str, Query]:
     """Our sets by name."""
-    folder = Path(str(resources.files("steelyard.monitors.sql"))) / "sets"
+    folder = Path(__file__).with_name("sets")
     return {
         file.stem: Query.model_validate({**tomllib.loads(file.read_text()), "shipped_as": file.stem})
         for file in sorted(folder.glob("*.toml"))

@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from importlib import resources
 from pathlib import Path
 
+import steelyard
 from steelyard.host.guests.kernels import SCRATCH
 from steelyard.host.guests.qemu import program
 from steelyard.subjects import SubjectFailed
@@ -58,7 +58,7 @@ def build_image(image: Path, bindir: Path, data: Path) -> None:
         installation = [bindir.parent, *([beside] if beside.is_dir() else [])]
     for place in installation:
         _copy(place, root)
-    package = Path(str(resources.files("steelyard")))
+    package = Path(steelyard.__file__).parent
     inside = root / _PACKAGES.lstrip("/") / "steelyard"
     shutil.copytree(package, inside, ignore=shutil.ignore_patterns("catalog", "__pycache__"))
     compileall.compile_dir(inside, quiet=2, stripdir=str(root))
