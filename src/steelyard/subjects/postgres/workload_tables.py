@@ -14,7 +14,13 @@ from steelyard.errors import typed
 from steelyard.study.study import Option, Study
 from steelyard.subjects import SubjectFailed
 from steelyard.subjects.postgres.session import Connection
-from steelyard.subjects.servers.templates import apply_levels, data_error, script_error, tables_created
+from steelyard.subjects.servers.templates import (
+    apply_levels,
+    begins_with,
+    data_error,
+    script_error,
+    tables_created,
+)
 from steelyard.workloads import DataTable, FileTable, Work
 
 Finished = subprocess.CompletedProcess[str]
@@ -22,7 +28,6 @@ Finished = subprocess.CompletedProcess[str]
 _NO_PROGRAM = "install the server's client programs"
 # what `pg_dump --format=custom` begins with
 _CUSTOM = b"PGDMP"
-_HEAD_BYTES = 1024
 # what else than text a file may begin with: gzip, zstd, bzip2, and pg_dump --format=tar
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"toc.dat\0")
 _NAME = rb'(?:"([^"]+)"|(\w+))'
@@ -112,15 +117,10 @@ def _fill(connection: Connection, table: FileTable, folder: Path) -> None:
     execute("reset maintenance_work_mem")
 
 
-def _is_custom(file: Path) -> bool:
-    with file.open("rb") as content:
-        return content.read(len(_CUSTOM)) == _CUSTOM
-
-
 def restoring(file: Path) -> str:
     """The commands that load and analyze a dump in the custom format on a server by address; '' for SQL."""
     restore = f'pg_restore --no-owner --dbname "$DSN" {typed(file)} && psql "$DSN" --command=analyze'
-    return restore if _is_custom(file) else ""
+    return restore if begins_with(file, _CUSTOM) else ""
 
 
 def load_file(connection: Connection, file: Path, bindir: Path, run: Callable[..., Finished]) -> None:
@@ -128,14 +128,13 @@ def load_file(connection: Connection, file: Path, bindir: Path, run: Callable[..
 
     run: runs a command to its end, with `stdin` to read.
     """
-    custom = _is_custom(file)
+    custom = begins_with(file, _CUSTOM)
     program = bindir / ("pg_restore" if custom else "psql")
     if not program.exists():
         raise data_error(file, f"there is no {program}", _NO_PROGRAM)
     if not custom:
-        with file.open("rb") as content:
-            if content.read(_HEAD_BYTES).startswith(_PACKED):
-                raise data_error(file, "it is compressed or an archive", "unpack it first")
+        if begins_with(file, *_PACKED):
+            raise data_error(file, "it is compressed or an archive", "unpack it first")
         _make_roles(connection, file)
     # the program runs as the user of the servers, who may not be let to the file
     with file.open("rb") as content:

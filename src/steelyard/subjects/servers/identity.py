@@ -22,7 +22,7 @@ from steelyard.errors import InputError
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.subjects import SubjectFailed
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Errors = tuple[type[Exception], ...]
 Interruption = Callable[[], str]  # a sentence if it ended, restarted or crashed since, else ''
 
@@ -89,7 +89,7 @@ def account_of_servers() -> Account:
     if os.geteuid() != 0:
         return Account(caller, None)
     with suppress(KeyError):
-        return Account(caller, _checked(pwd.getpwnam(NAME)))
+        return Account(caller, _user())
     program = shutil.which(_MAKE[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     hint = f"run as a user other than root, or: {' '.join(_MAKE)}"
     if program is None:
@@ -97,12 +97,14 @@ def account_of_servers() -> Account:
     made = subprocess.run([program, *_MAKE[1:]], capture_output=True, text=True, check=False)
     try:
         # another study may have created it at the same moment
-        return Account(caller, _checked(pwd.getpwnam(NAME)))
+        return Account(caller, _user())
     except KeyError:
         raise InputError(f"useradd did not create the user `{NAME}`: {made.stderr.strip()}", hint) from None
 
 
-def _checked(user: pwd.struct_passwd) -> pwd.struct_passwd:
+def _user() -> pwd.struct_passwd:
+    """Raises KeyError where there is none, InputError for another name of root."""
+    user = pwd.getpwnam(NAME)
     if user.pw_uid == 0:
         raise InputError(f"the user `{NAME}` is root under another name: servers refuse to run as it")
     return user
@@ -210,8 +212,8 @@ def _place(text: str, family: socket.AddressFamily) -> str:
 
 
 def continuity(
-    look: Callable[[], T],
-    compared: Callable[[T, T], str],
+    look: Callable[[], _T],
+    compared: Callable[[_T, _T], str],
     errors: Errors,
     ended: Interruption,
     words: Callable[[Exception], str] = str,

@@ -204,6 +204,12 @@ def tables_created(work: Work) -> list[str]:
     return [name.decode(errors="replace") for name in dict.fromkeys(found)]
 
 
+def begins_with(file: Path, *heads: bytes) -> bool:
+    """Whether a file of data begins with one of these bytes."""
+    with file.open("rb") as content:
+        return content.read(max(map(len, heads))).startswith(heads)
+
+
 def data_error(file: Path, words: str, hint: str = "") -> InputError:
     """A file of data cannot be loaded; words: those of the program that loaded it."""
     text = f"{file} cannot be loaded: {brief(words.strip(), _WORDS_CHARACTERS_MAX)}"

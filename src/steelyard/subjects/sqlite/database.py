@@ -22,7 +22,13 @@ from steelyard.study.workloads.statements import StatementWorkload
 from steelyard.subjects import Bench, Kind, Load, Subject, SubjectFailed
 from steelyard.subjects.servers.daemon import requested
 from steelyard.subjects.servers.option_settings import refuse_lab_settings
-from steelyard.subjects.servers.templates import apply_levels, data_error, script_error, with_levels
+from steelyard.subjects.servers.templates import (
+    apply_levels,
+    begins_with,
+    data_error,
+    script_error,
+    with_levels,
+)
 from steelyard.workloads import DataTable, Work, work_of
 from steelyard.workloads.load_plan import check_load
 
@@ -172,7 +178,7 @@ def _sizes(connection: sqlite3.Connection) -> dict[str, float]:
 
 def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
     """Makes a database file with pragmas. Raises sqlite3.Error, OSError; InputError: script or data fail."""
-    if work.data is not None and _is_database(work.data):
+    if work.data is not None and begins_with(work.data, _HEAD):
         # with what the last writer has not yet written into the file itself
         for suffix in ("", "-wal"):
             if (source := Path(f"{work.data}{suffix}")).exists():
@@ -188,7 +194,7 @@ def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
                     if part != work.script:
                         raise
                     raise script_error(work, str(error)) from None
-            elif not _is_database(part):
+            elif not begins_with(part, _HEAD):
                 try:
                     connection.executescript(part.read_text(encoding="utf-8"))
                 except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -198,11 +204,6 @@ def load(database: Path, pragmas: Mapping[str, str], work: Work) -> None:
 def load_statements(work: Work) -> list[str | Path]:
     """SQL, and a file of data, that make and fill the tables of a workload, in order."""
     return [*work.loading(_create), "analyze"]
-
-
-def _is_database(file: Path) -> bool:
-    with file.open("rb") as content:
-        return content.read(len(_HEAD)) == _HEAD
 
 
 def _create(table: DataTable) -> list[str]:
