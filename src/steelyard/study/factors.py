@@ -59,12 +59,17 @@ def _check_setting(study: Study, name: str, factor: Factor) -> None:
 _W = TypeVar("_W", bound=Workload)
 
 # columns of the table `runs`, where factors become columns, and the key of an exclusion's reason
-_RESERVED = frozenset(
-    (
-        *("run", "option", "block", "slot", "attempt", "status", "disturbed_share", "cause"),
-        *("started_at", "seconds", "why"),
-    )
-)
+_RESERVED = {
+    "run", "option", "block", "slot", "attempt", "status", "disturbed_share", "cause", "started_at",
+    "seconds", "why",
+}  # fmt: skip
+# where a study gives settings of a scope that are not those of a level
+_PLACES: Mapping[Scope, KeyPath] = {
+    "server": ("subject", "settings"),
+    "session": ("subject", "session"),
+    "client": ("workload",),
+    "host": ("host",),
+}
 
 
 def changes_of(study: Study, levels: Codes) -> dict[Scope, SettingTable]:
@@ -213,11 +218,7 @@ def place_of_setting(study: Study, levels: Codes, scope: Scope, key: str) -> Key
     for at, name, _ in settings_given(study, scope):
         if name == key and at[0] == "factors" and levels[at[1]] == at[3]:
             return at
-    if scope == "client":
-        return ("workload", key)
-    if scope == "host":
-        return ("host", key)
-    return ("subject", "session" if scope == "session" else "settings", key)
+    return (*_PLACES[scope], key)
 
 
 def level_of_statement(study: Study, levels: Codes, statement: str) -> KeyPath | None:
@@ -253,14 +254,10 @@ def statements_located(study: Study, label: str, levels: Codes) -> Generator[Non
 
 def settings_given(study: Study, scope: Scope) -> Iterator[tuple[KeyPath, str, Setting]]:
     """Every setting of a scope in a study, once per place: its place, its name, its value."""
-    fixed: Mapping[str, tuple[KeyPath, Settings]] = {
-        "server": (("subject", "settings"), study.subject.settings),
-        "session": (("subject", "session"), study.subject.session),
-        "host": (("host",), study.host),
-    }
-    if scope in fixed:
-        at, settings = fixed[scope]
-        yield from (((*at, key), key, value) for key, value in settings.items())
+    subject = study.subject
+    fixed = {"server": subject.settings, "session": subject.session, "host": study.host}
+    for key, value in fixed.get(scope, {}).items():
+        yield (*_PLACES[scope], key), key, value
     for name, factor in study.factors.items():
         if factor.scope == scope:
             for code, level in settings_of(name, factor).items():
