@@ -77,7 +77,7 @@ class Bundle:
 
     def setting(self, option: str, name: str) -> str | None:
         """A setting of an option's server; None where its version has none of this name, or it is unknown."""
-        first, server = self.environment.get("server", {}), self._servers[option]
+        first, server = self.environment.get("server", {}), self.servers[option]
         if name in server["set"]:
             return str(server["set"][name])
         known: dict[str, Any] = {**first.get("settings", {}), **server.get("differs", {})}
@@ -85,7 +85,8 @@ class Bundle:
         return None if value is None else str(value)
 
     @property
-    def _servers(self) -> Facts:
+    def servers(self) -> Facts:
+        """The facts of each option's server, by its label."""
         return self.environment.get("servers", {})
 
     @cached_property
@@ -150,12 +151,12 @@ class Bundle:
             placement=placement_of(machine),
             calibration=self.environment.get("calibration", {}),
             storage=machine.get("storage", {}),
-            versions={label: str(server["version"]) for label, server in self._servers.items()},
+            versions={label: str(server["version"]) for label, server in self.servers.items()},
             fixed={
                 label: {name: one for name in FIXED if (one := self.setting(label, name)) is not None}
-                for label in self._servers
+                for label in self.servers
             },
-            schemas={label: s["schema"] for label, s in self._servers.items() if "schema" in s},
+            schemas={label: s["schema"] for label, s in self.servers.items() if "schema" in s},
             data=identity_of_data(self.head, toml_of(self.study_text, str(self.path / "study.toml"))),
             instruction_time=counts_instructions(self.environment),
             published=Published.of(work, self.files.kept) if (work := self._published) else None,

@@ -24,10 +24,10 @@ def make_certificate(folder: Path) -> None:
     if (folder / _KEY).exists():
         return
     command = [
-        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
-        *("-days", str(_DAYS), "-subj", "/CN=steelyard fleet"),
-        *("-keyout", str(folder / _KEY), "-out", str(folder / _CERTIFICATE)),
-    ]
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        "-days", str(_DAYS), "-subj", "/CN=steelyard fleet",
+        "-keyout", str(folder / _KEY), "-out", str(folder / _CERTIFICATE),
+    ]  # fmt: skip
     try:
         subprocess.run(command, check=True, capture_output=True)
     except FileNotFoundError:

@@ -54,7 +54,8 @@ def each(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
 def check(table: Table, columns: Columns) -> None:
     """Raises SchemaError for an unknown or missing column, a value of a wrong type, unequal lengths."""
     check_names(table, columns)
-    length = len(next(iter(columns.values())))
+    first = next(iter(columns))
+    length = len(columns[first])
     for column in table.own_columns:
         if column.name not in columns:
             continue
@@ -62,7 +63,6 @@ def check(table: Table, columns: Columns) -> None:
         if wrong := _misfit(column, values):
             raise SchemaError(table.name, column.name, wrong)
         if len(values) != length:
-            first = next(iter(columns))
             raise SchemaError(table.name, column.name, f"{len(values)} values, but {first} has {length}")
 
 
@@ -77,7 +77,7 @@ def check_names(table: Table, given: Mapping[str, Any]) -> None:
             raise SchemaError(table.name, name, "is missing")
 
 
-def decoded(table: str, columns: Columns) -> dict[str, Sequence[Any]]:
+def decoded(table: str, columns: Columns) -> Columns:
     """Columns as JSON carries them, with bytes in place of `NAME_base64`. Raises SchemaError."""
     found: dict[str, Sequence[Any]] = {}
     for name, values in columns.items():
@@ -93,7 +93,7 @@ def decoded(table: str, columns: Columns) -> dict[str, Sequence[Any]]:
     return found
 
 
-def encoded(columns: Columns) -> dict[str, Sequence[Any]]:
+def encoded(columns: Columns) -> Columns:
     """Columns as JSON can carry them: `decoded` is the inverse."""
     found: dict[str, Sequence[Any]] = {}
     for name, values in columns.items():

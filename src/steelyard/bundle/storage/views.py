@@ -96,10 +96,8 @@ def _refuse_others(connection: duckdb.DuckDBPyConnection, inventory: Inventory) 
     """Raises InputError where the table `runs` contradicts the identity of a run."""
     rows = connection.execute("select run, option, block, attempt, status from runs order by run").fetchall()
     for identity, row in zip_longest(inventory.runs, rows):
-        if identity is None or row != (
-            *(identity.run, identity.option, identity.block),
-            *(identity.attempt, identity.status),
-        ):
+        ours = identity and (identity.run, identity.option, identity.block, identity.attempt, identity.status)
+        if ours != row:
             number = identity.run if identity else row[0]
             raise InputError(f"{file_of(number, 'runs')}: belongs to another run, or to none", _TAKE)
 

@@ -19,6 +19,7 @@ USAGE = (
     "involuntary_switches",
 )
 CPU, USER, SYSTEM = 0, 1, 2
+_Usage = list[int]
 
 _SWITCHES = re.compile(rb"\nvoluntary_ctxt_switches:\t(\d+)\nnonvoluntary_ctxt_switches:\t(\d+)")
 _MEMORY = re.compile(rb"\nRssAnon:\s+(\d+) kB\nRssFile:\s+\d+ kB\nRssShmem:\s+(\d+) kB")
@@ -32,7 +33,7 @@ def added(*usages: Sequence[int]) -> list[int]:
     return [sum(column) for column in zip(*usages, strict=True)]
 
 
-def nothing() -> list[int]:
+def nothing() -> _Usage:
     """A usage of zero."""
     return [0] * len(USAGE)
 
@@ -91,12 +92,12 @@ class Reaped:
     seen: at their last readings. foreign: of children counted under another role.
     """
 
-    seen: list[int]
-    foreign: list[int] = field(default_factory=nothing)
-    used: list[int] = field(default_factory=nothing)
+    seen: _Usage
+    foreign: _Usage = field(default_factory=nothing)
+    used: _Usage = field(default_factory=nothing)
     _reported: tuple[int, int, int] = (-1, 0, 0)
 
-    def add(self, used: list[int]) -> None:
+    def add(self, used: _Usage) -> None:
         """Adds a dead child's usage at its last reading."""
         self.seen = added(self.seen, used)
         self._reported = (-1, 0, 0)
@@ -175,7 +176,7 @@ class Process:
         self._read_io()
         self.stale, self._grown, self._unsearched = False, True, True
 
-    def used(self) -> list[int]:
+    def used(self) -> _Usage:
         """Totals in the order of USAGE, of dead threads and children too; they never fall."""
         if self._grown:
             self._grown = False
@@ -259,7 +260,7 @@ class Role:
         self._totals = nothing()
         self._io = [0, 0]
 
-    def totals(self, processes: list[Process]) -> list[int]:
+    def totals(self, processes: list[Process]) -> _Usage:
         """Totals in the order of USAGE; user and system CPU scaled so that their sum is the CPU."""
         raw = added(self.retained, *(process.used() for process in processes))
         before = self._totals

@@ -88,7 +88,7 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
     study, plan = bundle.study, bundle.study.plan
     # files recorded elsewhere ran for as long as somebody else planned
     planned = math.nan if study.subject.kind == "recording" else 1.0
-    servers: Mapping[str, Facts] = bundle.environment.get("servers", {})
+    servers = bundle.servers
     in_order = [option["label"] for option in bundle.head["options"] if option["label"] in servers]
     return About(
         name=study.name,
@@ -129,7 +129,7 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
 
 
 def _value(bundle: Bundle, label: str, name: str) -> str:
-    server = bundle.environment["servers"][label]
+    server = bundle.servers[label]
     if name in server["set"]:
         return str(server["set"][name])
     differs = server.get("differs", {})
