@@ -61,7 +61,7 @@ def up(fleet: Fleet, folder: Path, say: Say) -> None:
 
 
 async def _up(fleet: Fleet, folder: Path, say: Say) -> None:
-    file, stop = folder / SCHEDULER_FILE, asyncio.Event()
+    file, stop, certificate = folder / SCHEDULER_FILE, asyncio.Event(), texts(folder, fleet.tls)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError, RuntimeError):
@@ -70,7 +70,7 @@ async def _up(fleet: Fleet, folder: Path, say: Say) -> None:
         host=own_address(fleet),
         protocol="tls://" if fleet.tls else "tcp://",
         port=0,
-        security=security(texts(folder, fleet.tls)),
+        security=security(certificate),
         dashboard=False,
         dashboard_address="127.0.0.1:0",
         scheduler_file=str(file),
@@ -78,7 +78,7 @@ async def _up(fleet: Fleet, folder: Path, say: Say) -> None:
     async with scheduler:
         say(f"scheduler: {scheduler.address}")
         with _ended_at_last() as workers:
-            await _all_there(scheduler, fleet, texts(folder, fleet.tls), workers, stop)
+            await _all_there(scheduler, fleet, certificate, workers, stop)
             if not stop.is_set():
                 say(f"{count(len(workers), 'host is', 'hosts are')} up: {', '.join(workers)}")
             while not stop.is_set():

@@ -2,7 +2,6 @@
 
 import gzip
 import lzma
-import os
 import re
 import shutil
 import stat
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from steelyard.errors import InputError
 from steelyard.user_cache import cache_folder, closed
@@ -137,17 +137,14 @@ def _unpacked(package: str) -> Kernel:
     except (OSError, RuntimeError) as error:
         raise InputError(f"kernels cannot be kept: {error}", _HINT) from None
     if not place.exists():
-        draft = place.with_name(f".{package}.{os.getpid()}")
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(parents=True)
-        try:
+        with TemporaryDirectory(dir=place.parent) as folder:
+            draft = Path(folder) / "draft"
+            draft.mkdir()
             _do(["apt-get", "download", package], draft)
             archive = next(draft.glob("*.deb"))
             _do(["dpkg-deb", "-x", archive.name, "."], draft)
             archive.unlink()
             draft.rename(place)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
     images = sorted((place / "boot").glob("vmlinuz-*"))
     if not images:
         raise InputError(f"{package}: contains no kernel", "name a package linux-image-VERSION-cloud-amd64")

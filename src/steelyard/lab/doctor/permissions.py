@@ -130,14 +130,15 @@ def tracefs() -> Finding:
 
 def host_settings() -> Iterator[Finding]:
     """Each kind of host setting: processes by a trial on a child, files by opening them."""
+    cpu = str(min(os.sched_getaffinity(0)))
     own = f"; the kernel's default is {own_slice_ms():g} ms" if own_slice_ms() else ""
     for name, use, settings in (
         ("host: slices", f"slice_ms of 0.1 to 100{own}", {"server.slice_ms": 0.1}),
         ("host: policies", "policy = batch, idle", {"server.policy": "batch"}),
         ("host: real time", "policy = rr, fifo", {"server.policy": "rr"}),
         ("host: nice", "nice, also negative", {"server.nice": -5}),
-        ("host: cpus", "cpus = a list", {"server.cpus": str(min(os.sched_getaffinity(0)))}),
-        ("host: cpuset", "cpuset = a list", {"server.cpuset": str(min(os.sched_getaffinity(0)))}),
+        ("host: cpus", "cpus = a list", {"server.cpus": cpu}),
+        ("host: cpuset", "cpuset = a list", {"server.cpuset": cpu}),
         ("host: weights", "cpu_weight, cpu_quota", {"server.cpu_weight": 100, "server.cpu_quota": 1}),
         ("host: sysctl", "sysctl.NAME", {"sysctl.kernel.sched_rr_timeslice_ms": 1}),
         ("host: huge pages", "thp = always, madvise, never", {"thp": "-"}),

@@ -87,7 +87,7 @@ _CLOCK = ("hz", "update_s")
 _TABLES = {"table": "TS", "rt_table": "RT", "fx_table": "FX"}
 _TRACE = ("trace_threads", "trace_s")
 _SET = "set."
-_TRIAL_S = 1.0  # simulated
+_CHECK_S, _TRIAL_S = 1e-3, 1.0  # simulated
 _START_S = 0.7  # of the engine's process
 _KNOWN = (*_MACHINE, *_CLOCK, *_TABLES, *_TRACE)
 
@@ -115,7 +115,7 @@ def check(study: Study, options: Options) -> None:
             )
         try:
             for clients in (min(study.plan.clients), max(study.plan.clients)):
-                _core.dispatch_run(json.dumps(_trial(option, clients)), lambda _: None)
+                _try(option, clients, _CHECK_S)
         except _core.PlanError as error:
             raise InputError(
                 f"option {option.label}: {error}",
@@ -178,14 +178,15 @@ def _plan(option: Option) -> dict[str, Any]:
     }
 
 
-def _trial(option: Option, clients: int) -> dict[str, Any]:
-    """A plan of a thousandth of a second: the engine's check rejects it like the whole plan."""
+def _try(option: Option, clients: int, measure_s: float) -> None:
+    """Simulates a short time: the engine's check rejects such a plan like the whole one."""
     plan = _plan(option)
     groups: Sequence[Mapping[str, Any]] = plan["groups"]
     counted = [{**g, "count": clients} if g["name"] == plan["scaled"] else g for g in groups]
     trace = {"threads": plan["trace"]["threads"], "to_s": plan["trace"]["window_s"]}
     del plan["scaled"]
-    return {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": 1e-3, "seed": 0}
+    trial = {**plan, "groups": counted, "trace": trace, "warm_up_s": 0, "measure_s": measure_s, "seed": 0}
+    _core.dispatch_run(json.dumps(trial), lambda _: None)
 
 
 def _run_s(study: Study, options: Options) -> float:
@@ -198,7 +199,7 @@ def _run_s(study: Study, options: Options) -> float:
     ]
     started = time.perf_counter()
     for option, clients in ends:
-        _core.dispatch_run(json.dumps({**_trial(option, clients), "measure_s": _TRIAL_S}), lambda _: None)
+        _try(option, clients, _TRIAL_S)
     per_s = (time.perf_counter() - started) / (len(ends) * _TRIAL_S)
     return _START_S + per_s * len(plan.clients) * (plan.warm_up_s + plan.measure_s)
 

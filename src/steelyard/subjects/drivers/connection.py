@@ -31,6 +31,7 @@ NATIVE_ACCESS = "net.java.dev.jna:jna-platform:5.15.0"
 _COORDINATES = re.compile(r"[\w.\-]+:[\w.\-]+:[\w.\-]+")
 _Coordinates = tuple[str, ...]  # of Maven
 _FETCH_S = 300
+_AT = ("workload", "driver")
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>steelyard</groupId><artifactId>driver</artifactId><version>1</version>
 <dependencies>{}</dependencies></project>
@@ -61,7 +62,7 @@ def jars(driver: str, folder: Path, more: _Coordinates = ()) -> list[Path]:
             " steelyard studies NAME > mine.toml"
         )
         why = f"{jar} is no jar" if jar.exists() else f"there is no file {jar}"
-        raise InputError(why, hint, ("workload", "driver"))
+        raise InputError(why, hint, _AT)
     return [jar, *(_fetched(more) if more else ())]
 
 
@@ -70,14 +71,14 @@ def _fetched(coordinates: _Coordinates) -> list[Path]:
         place = closed(cache_folder("drivers")) / "+".join(coordinates).replace(":", "_")
     except (OSError, RuntimeError) as error:
         hint = "set XDG_CACHE_HOME to a folder that only you can write to"
-        raise InputError(f"jars cannot be kept: {error}", hint, ("workload", "driver")) from None
+        raise InputError(f"jars cannot be kept: {error}", hint, _AT) from None
     if not place.exists():
         maven = shutil.which("mvn")
         if maven is None:
             # sockets are not the driver's own
             path = "" if UNIX_SOCKETS in coordinates else ", or give the path of the driver's jar"
             why = f"Maven fetches {' and '.join(coordinates)}, and is not installed"
-            raise InputError(why, f"install Maven (Debian: maven){path}", ("workload", "driver"))
+            raise InputError(why, f"install Maven (Debian: maven){path}", _AT)
         with tempfile.TemporaryDirectory(dir=place.parent) as draft:
             _fetch(maven, coordinates, Path(draft))
             (Path(draft) / "jars").rename(place)
@@ -101,7 +102,7 @@ def _fetch(maven: str, coordinates: _Coordinates, draft: Path) -> None:
         raise InputError(
             f"Maven cannot fetch {', '.join(coordinates)}: {brief(first.strip(), 300)}",
             "check the coordinates (group:artifact:version) and the network, or give the path of a jar",
-            ("workload", "driver"),
+            _AT,
         )
 
 

@@ -75,13 +75,13 @@ class _Tables:
         )
 
     def charge(self) -> Lines:
-        for kind, (name, _, _, _) in enumerate(TRADE_TYPES):
+        for kind, (name, *_) in enumerate(TRADE_TYPES):
             for tier in (1, 2, 3):
                 yield f"{name},{tier},{charge_cents(kind, tier) / 100:.2f}\n"
 
     def commission_rate(self) -> Lines:
         for tier in (1, 2, 3):
-            for name, _, _, _ in TRADE_TYPES:
+            for name, *_ in TRADE_TYPES:
                 for exchange in EXCHANGES:
                     for low, high in RANGES:
                         yield f"{tier},{name},{exchange},{low},{high},{rate_of(tier, low) / 100:.2f}\n"
@@ -122,11 +122,8 @@ class _Tables:
         dates = days_before()
         for n in range(1, self._scale.securities + 1):
             chance = Chance([_SEED_OF_MARKET, *b"daily", n], DAYS)
-            closes, below, above = (
-                chance.integers(2_000, 3_000),
-                chance.integers(0, 200),
-                chance.integers(0, 200),
-            )
+            closes = chance.integers(2_000, 3_000)
+            below, above = chance.integers(0, 200), chance.integers(0, 200)
             volumes = chance.integers(1_000, 10_000).tolist()
             prices = zip(money(closes), money(closes + above), money(closes - below), strict=True)
             own = symbol(n)
