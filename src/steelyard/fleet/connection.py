@@ -39,7 +39,7 @@ def make_certificate(folder: Path) -> None:
     (folder / _KEY).chmod(0o600)
 
 
-def texts(folder: Path, tls: bool = True) -> dict[str, str]:
+def texts(folder: Path, tls: bool) -> dict[str, str]:
     """Certificate and key of the fleet by file name; nothing without tls."""
     return {name: (folder / name).read_text() for name in (_CERTIFICATE, _KEY)} if tls else {}
 

@@ -46,10 +46,10 @@ class StudyFailed(Exception):
 def block(
     laboratory: Laboratory,
     slots: Sequence[Slot],
-    attempt: int = 1,
-    done: Container[str] = (),
-    void: int = 0,
-    redo: int = 0,
+    attempt: int,
+    done: Container[str],
+    void: int,
+    redo: int,
 ) -> Iterator[Run]:
     """The runs of one block, which is repeated after a void run, once.
 

@@ -113,7 +113,7 @@ class Disturbance:
     cause: Cause
     lost_s: float
     seconds: float
-    largest: tuple[tuple[str, float], ...] = ()
+    largest: tuple[tuple[str, float], ...]
     studies: int = 0
 
     def sentence(self, who_works: str, where: str = "") -> str:

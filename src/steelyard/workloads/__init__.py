@@ -50,7 +50,7 @@ class FileTable:
     key: str
     indexes: tuple[str, ...]
     write: Callable[[Path], Path]
-    loaded_bytes: int = 0
+    loaded_bytes: int
 
 
 _Part = Mapping[str, Any]  # of the load engine's plan

@@ -253,7 +253,7 @@ class StatementLatency:
     count: int
     p50_ns: float
     p99_ns: float
-    comparison: Comparison | None = None
+    comparison: Comparison | None
 
 
 @dataclass(frozen=True)

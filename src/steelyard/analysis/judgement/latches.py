@@ -73,8 +73,8 @@ class WhatIf:
     misses_per_get: float
     sleeps_per_miss: float
     wait_mean_ns: float
-    gets_per_s_half: float = 0.0
-    misses_per_get_half: float = 0.0
+    gets_per_s_half: float
+    misses_per_get_half: float
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ class Verdict:
     outcome: Answer
     winner: str | None
     headline: str
-    interval: str = ""
-    consequence: str = ""
+    interval: str
+    consequence: str
     reasons: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
 

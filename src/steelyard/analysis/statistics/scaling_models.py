@@ -89,7 +89,7 @@ class Observed:
     clients: Floats
     throughput_per_s: Floats
     weights: Floats
-    relative: bool = True
+    relative: bool
 
     @classmethod
     def of(
