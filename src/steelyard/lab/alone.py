@@ -17,6 +17,7 @@ from steelyard.lab.engines.result import (
     LoadFailed,
     Notice,
     OnEvent,
+    Tables,
     joined,
     noticed,
     samples_of,
@@ -27,7 +28,6 @@ from steelyard.lab.laboratory import Laboratory, Times
 from steelyard.lab.machine.host_settings import Host
 from steelyard.lab.observe.latch_rows_postgres import Tranches
 from steelyard.lab.observe.probes import Probing
-from steelyard.run_tables.rows import Columns
 from steelyard.study.host_settings import SESSIONS, host_settings
 from steelyard.study.study import Option, Slot, Study
 from steelyard.subjects import Load, SubjectFailed, started
@@ -80,9 +80,7 @@ def run_alone(laboratory: Laboratory, slot: Slot, attempt: int) -> run_parts.Run
     return redacted_run(run, laboratory.study)
 
 
-def _load(
-    laboratory: Laboratory, slot: Slot, load: Load, times: Times
-) -> tuple[dict[str, Columns], EngineResult]:
+def _load(laboratory: Laboratory, slot: Slot, load: Load, times: Times) -> tuple[Tables, EngineResult]:
     """The tables of a run, and what its engine reported."""
     work = laboratory.works[slot.option.label]
     plan = engine_plan(laboratory.study, slot, work, load, laboratory.numbers.of(0, 1))

@@ -30,27 +30,27 @@ _EXPECTED = {
 def explain(item: _Item) -> str:
     """One error of a pydantic model as a sentence for the author of the value."""
     given = item.get("input")
-    shown = brief(str(given))
+    shown, context = brief(str(given)), item.get("ctx", {})
     # an entry of a list has no name of its own
     key = next((part for part in reversed(item["loc"]) if isinstance(part, str)), "value")
     match item["type"]:
         case "missing":
             return f'missing key "{key}"'
         case "literal_error":
-            expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected"]))
+            expected = re.findall(r"'([^']*)'", str(context["expected"]))
             return f'unknown {key} "{shown}"{nearest(str(given), expected)}'
         case "union_tag_invalid":
-            expected = re.findall(r"'([^']*)'", str(item["ctx"]["expected_tags"]))
-            tag = item["ctx"]["tag"]
+            expected = re.findall(r"'([^']*)'", str(context["expected_tags"]))
+            tag = context["tag"]
             return f'unknown kind "{brief(str(tag))}"{nearest(str(tag), expected)}'
         case "union_tag_not_found":
             return 'missing key "kind"'
         case "too_short":
-            few = item["ctx"]["min_length"]
-            return f"too few entries: {item['ctx']['actual_length']} (at least {few})"
+            few = context["min_length"]
+            return f"too few entries: {context['actual_length']} (at least {few})"
         case "too_long":
-            many = item["ctx"]["max_length"]
-            return f"too many entries: {item['ctx']['actual_length']:,} (at most {many:,})"
+            many = context["max_length"]
+            return f"too many entries: {context['actual_length']:,} (at most {many:,})"
         case kind if kind in _EXPECTED:
             return f"expected {_EXPECTED[kind]}{_given(given)}"
         case _:

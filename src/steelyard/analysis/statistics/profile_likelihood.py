@@ -102,10 +102,11 @@ class _Profile(Problem):
         between = from_[:, None] + (outer - from_)[:, None] * _REFINED
         rss = self._rss(self._following(held, between, inner))
         after = np.maximum(np.argmax(rss > self.limit, axis=1), 1)
-        rise = rss[ways, after] - rss[ways, after - 1]
-        part = np.clip((self.limit - rss[ways, after - 1]) / np.where(rise > 0, rise, np.inf), 0.0, 1.0)
-        width = between[ways, after] - between[ways, after - 1]
-        found = np.where(beyond.any(axis=1), between[ways, after - 1] + part * width, bounds)
+        at, before = (ways, after), (ways, after - 1)
+        rise = rss[at] - rss[before]
+        part = np.clip((self.limit - rss[before]) / np.where(rise > 0, rise, np.inf), 0.0, 1.0)
+        width = between[at] - between[before]
+        found = np.where(beyond.any(axis=1), between[before] + part * width, bounds)
         return [(float(below), float(above)) for below, above in found.reshape(-1, 2)]
 
     def _following(self, held: Ints, values: Floats, start: Floats) -> Floats:

@@ -3,7 +3,7 @@ winner loses in a crash, by settings that trade durability for speed (manuals of
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from steelyard.analysis.comparison.pairwise import PairResult
 from steelyard.analysis.verdict.findings import Findings
 from steelyard.bundle.evidence import Evidence
 from steelyard.quantities import listed, quantity
-from steelyard.study.study import Option
+from steelyard.study.study import Option, Options
 
 # values with which commits are lost in a crash, and those with which data are damaged
 _COMMITS = {
@@ -56,7 +56,7 @@ def lost_in_a_crash(winner: Option, other: Option) -> str:
     return ""
 
 
-def lost_by_all(options: Sequence[Option]) -> str:
+def lost_by_all(options: Options) -> str:
     """The first of these for every option, in words; '' where one option keeps it."""
     for name, values, what in _LOSES:
         if all(_given(option).get(name) in values for option in options):
@@ -85,7 +85,7 @@ def _text(value: object) -> str:
     return "on" if text == "true" else text
 
 
-def at_risk(options: Sequence[Option]) -> Iterator[str]:
+def at_risk(options: Options) -> Iterator[str]:
     """A sentence for each way in which an option loses in a crash what another keeps."""
     distinct: dict[tuple[str | None, ...], Option] = {}
     for option in reversed(options):

@@ -155,8 +155,8 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
     """Content of the folder `runs` of a bundle whose options have these labels. Raises InputError."""
     folders, strange = run_folders(runs)
     found = [_identify(folder, number, bundle_id, options) for number, folder in folders.items()]
-    known = {one.number: one.identity for one in found if one.identity is not None}
-    whole = [one.identity for one in found if one.identity is not None and not one.why]
+    known = {one.number: one.identity for one in found if one.identity}
+    whole = [one.identity for one in found if one.identity and not one.why]
     around = _Blocks(known, whole, options)
     lost: set[Attempt] = set()
     notices: list[tuple[str, str]] = []
@@ -175,7 +175,7 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
         notices[_MOST_NOTICES:] = [(_LEFT_OUT, f"{rest} further files or runs are missing or left out")]
     return Inventory(
         runs=tuple(sorted(whole, key=lambda identity: identity.run)),
-        damaged=tuple((one.identity, one.why) for one in found if one.identity is not None and one.why),
+        damaged=tuple((one.identity, one.why) for one in found if one.identity and one.why),
         lost=frozenset(lost),
         notices=tuple(notices),
     )

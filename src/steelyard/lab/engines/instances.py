@@ -123,10 +123,11 @@ def _become(number: int, instance: Instance, parent: int, held: int, gate: int, 
         os.setpgid(0, 0)
         if not end_with(parent):
             os._exit(_NOT_STARTED)
+        writes = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         for flags, place, number_of_file in (
             (os.O_RDONLY, "/dev/null", 0),
-            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, instance.output, 1),
-            (os.O_WRONLY | os.O_CREAT | os.O_TRUNC, instance.error, 2),
+            (writes, instance.output, 1),
+            (writes, instance.error, 2),
         ):
             os.dup2(os.open(place, flags, 0o600), number_of_file)
         doing = f"cannot enter {instance.folder}"

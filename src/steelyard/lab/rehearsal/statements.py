@@ -86,7 +86,7 @@ def try_statements(bench: Bench, option: Option, load: Load, found: Findings, dr
         # a round takes minutes, and the texts are ours
         plan["statements"] = [{**one, "sql": f"explain {one['sql']}"} for one in plan["statements"]]
     plan = asking(plan, kind, work) if kind.wrote and not replays else plan
-    rows = list(_rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s)))
+    rows = _rows(tried_by_driver(plan, limit_s) if by_driver else _trial(plan, limit_s))
     rows, writes = parted(rows, work, found, kind.protocol)
     found.wrote |= {row["transaction"] for row in writes if row["wrote"]}
     if reads:
@@ -116,9 +116,8 @@ def _trial(plan: Row, limit_s: float) -> Mapping[str, Sequence[Any]]:
     return json.loads(within(limit_s, "trying the statements", lambda: _core.load_trial(text)))
 
 
-def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
-    for row in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, row, strict=True))
+def _rows(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _plans(plan: Row, explain: tuple[str, str], limit_s: float) -> dict[str, str]:
@@ -139,7 +138,7 @@ def _plans(plan: Row, explain: tuple[str, str], limit_s: float) -> dict[str, str
     statements = [{**one, "sql": prefix + one["sql"]} for one in plan["statements"]]
     given = {"handle": "none", "parameters": "none", "statements": statements, "transactions": transactions}
     try:
-        rows = list(_rows(_trial({**plan, **given}, limit_s)))
+        rows = _rows(_trial({**plan, **given}, limit_s))
     except (_core.PlanError, _core.LoadError, TimedOut):
         # a capture has its own values
         return {}

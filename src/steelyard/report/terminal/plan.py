@@ -10,7 +10,7 @@ from steelyard import quantities as fmt
 from steelyard.analysis.judgement import FEWEST_BLOCKS
 from steelyard.printable import printable
 from steelyard.study.plan import load_s
-from steelyard.study.study import Option, Study
+from steelyard.study.study import Options, Study
 
 _LABELS_MAX = 8
 
@@ -42,13 +42,13 @@ class Expected:
     unverified: Sequence[str] = ()
 
 
-def print_plan(study: Study, options: Sequence[Option], expected: Expected, console: Console) -> None:
+def print_plan(study: Study, options: Options, expected: Expected, console: Console) -> None:
     """Question, factors, options, blocks and expected length, on `console` (standard error)."""
     console.print(Text(printable(study.question), "bold"))
     print_lines(_lines(study, options, expected), console)
 
 
-def _lines(study: Study, options: Sequence[Option], expected: Expected) -> Iterator[tuple[str, str]]:
+def _lines(study: Study, options: Options, expected: Expected) -> Iterator[tuple[str, str]]:
     plan, subject = study.plan, study.subject
     yield (
         "subject",

@@ -159,11 +159,12 @@ def _options(presented: Presented, console: Console) -> None:
         before, row = place, ranking[place]
         mark = (f"{row.mark} ", _STYLES.get(row.comparison.standing, "") if row.comparison else "")
         name = (f"{label:<{lead}}" if beside else label, "bold" if row.is_winner else "")
+        figures = (_joined(texts, widths, gap), "")
         if beside:
-            _line(console, mark, name, (_joined(texts, widths, gap), ""))
+            _line(console, mark, name, figures)
         else:
             _line(console, mark, name)
-            _line(console, (" " * (lead + 2), ""), (_joined(texts, widths, gap), ""))
+            _line(console, (" " * (lead + 2), ""), figures)
     blocks = presented.blocks
     ends = "–".join(map(str, sorted({blocks[0], blocks[-1]}))) if blocks else ""
     many = f"n = {ends} block{'s' * (ends != '1')}; " if ends else ""

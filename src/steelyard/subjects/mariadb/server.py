@@ -1,7 +1,5 @@
 """MariaDB servers that the lab starts: installed programs, never the system's instance or its data."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable
