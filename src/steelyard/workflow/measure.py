@@ -30,7 +30,6 @@ from steelyard.monitors.sql.queries import declared_of
 from steelyard.run_tables.rows import Columns
 from steelyard.study.load_study import located
 from steelyard.study.plan import baseline
-from steelyard.study.study import Study
 from steelyard.workflow.prepare import PreparedStudy
 from steelyard.workflow.runs import (
     Attempt,
@@ -140,7 +139,7 @@ def is_finished(path: Path, prepared: PreparedStudy) -> bool:
     bundle = Bundle(path)
     refuse_changed(bundle, prepared)
     whole = [attempt.number == 0 for _, attempt in attempts_of(bundle, prepared)]
-    return all(whole) or _narrow_enough(prepared.study, path, sum(whole))
+    return all(whole) or _narrow_enough(prepared, path, sum(whole))
 
 
 def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts) -> None:
@@ -179,7 +178,7 @@ def _run_blocks(
         open_blocks = deque(one for one in attempts if one[1].number)
         while open_blocks:
             slots, attempt = open_blocks.popleft()
-            if not attempt.done and _narrow_enough(prepared.study, writer.path, whole):
+            if not attempt.done and _narrow_enough(prepared, writer.path, whole):
                 return
             whole += 1
             disturbed = False
@@ -213,9 +212,9 @@ def _keep(writer: BundleWriter, run: Run, refused: Sequence[str], more: Tables) 
         writer.write_log(number, run.server_log)
 
 
-def _narrow_enough(study: Study, path: Path, blocks: int) -> bool:
+def _narrow_enough(prepared: PreparedStudy, path: Path, blocks: int) -> bool:
     """blocks: number of complete blocks so far."""
-    stop = study.plan.stop
+    stop = prepared.study.plan.stop
     if stop is None or blocks < stop.after_blocks:
         return False
     from steelyard.analysis.comparison.stopping import stopped

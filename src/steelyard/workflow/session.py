@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -137,8 +137,7 @@ def run_study(chosen: Adjusted, bundle: Path | None, dry_run: bool = False, as_j
         _show_plan(chosen, bundle)
         return
     _check_temporary_folder()
-    prepared = PreparedStudy.of(chosen.text, chosen.origin)
-    _print_plan(prepared, chosen.notes)
+    prepared = _shown(chosen)
     path = bundle or Path(f"{prepared.study.name}-{datetime.now():%Y%m%d-%H%M%S}.bundle")
     _finish(partial(start, prepared, path), prepared, path, as_json)
 
@@ -153,8 +152,7 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         except InputError as error:
             problems.append(error)
     try:
-        prepared = PreparedStudy.of(chosen.text, chosen.origin)
-        _print_plan(prepared, chosen.notes)
+        prepared = _shown(chosen)
         unset = list(_unset_variables(prepared))
         problems += unset
         if not unset:
@@ -168,10 +166,13 @@ def _show_plan(chosen: Adjusted, bundle: Path | None) -> None:
         sys.exit(Exit.BAD_INPUT)
 
 
-def _print_plan(prepared: PreparedStudy, notes: Iterable[str]) -> None:
+def _shown(chosen: Adjusted) -> PreparedStudy:
+    """The study, whose plan and notes are printed."""
+    prepared = PreparedStudy.of(chosen.text, chosen.origin)
     print_plan(prepared.study, prepared.options, _expectation(prepared), Console(stderr=True))
-    for note in filter(None, dict.fromkeys((*prepared.left_out, *at_risk(prepared.options), *notes))):
+    for note in filter(None, dict.fromkeys((*prepared.left_out, *at_risk(prepared.options), *chosen.notes))):
         say(note)
+    return prepared
 
 
 def resume_study(bundle: Path, study: str | None, as_json: bool) -> None:
