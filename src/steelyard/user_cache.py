@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def cache_folder(name: str) -> Path:
-    """A folder of the cache, which may not exist. Raises RuntimeError for a user without a home."""
+    """A folder of the cache, `closed`. Raises OSError; RuntimeError for a user without a home."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # a relative path is invalid: https://specifications.freedesktop.org/basedir-spec/latest/
-    return (home if home.is_absolute() else Path.home() / ".cache") / "steelyard" / name
+    return closed((home if home.is_absolute() else Path.home() / ".cache") / "steelyard" / name)
 
 
 def closed(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from steelyard.errors import InputError
-from steelyard.user_cache import cache_folder, closed
+from steelyard.user_cache import cache_folder
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
@@ -133,7 +133,7 @@ def _at(image: Path) -> Kernel:
 
 def _unpacked(package: str) -> Kernel:
     try:
-        place = closed(cache_folder("kernels")) / package
+        place = cache_folder("kernels") / package
     except (OSError, RuntimeError) as error:
         raise InputError(f"kernels cannot be kept: {error}", _HINT) from None
     if not place.exists():

@@ -26,7 +26,7 @@ def run(plan: str, _say: Callable[[str], Any], lines: Any) -> str:
     # a plan may hold a password: it must not be a file that others can read
     descriptor = os.memfd_create("plan", 0)
     with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(json.dumps(with_pieces(given)).encode() + b"\n" + lines.rest())
+        file.write(with_pieces(given).encode() + b"\n" + lines.rest())
     os.set_inheritable(descriptor, True)
     arguments = [*command(jdbc), f"/proc/self/fd/{descriptor}"]
     os.execv(arguments[0], arguments)

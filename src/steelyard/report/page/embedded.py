@@ -15,7 +15,7 @@ from markupsafe import Markup
 from steelyard.bundle.storage.files import write_whole
 from steelyard.report.charts.figure import Figure, config, svg
 from steelyard.report.drawing import draw
-from steelyard.user_cache import cache_folder, closed
+from steelyard.user_cache import cache_folder
 
 
 def stills(figures: Sequence[Figure]) -> dict[str, str]:
@@ -57,7 +57,7 @@ def vega_script() -> Markup:
 
 def _place() -> Path:
     # every page runs it: nobody else may write it
-    return closed(cache_folder("")) / f"vega-{version('vl-convert-python')}.kept"
+    return cache_folder("") / f"vega-{version('vl-convert-python')}.kept"
 
 
 def _kept(place: Path) -> str:

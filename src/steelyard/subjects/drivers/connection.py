@@ -21,7 +21,7 @@ from steelyard.study.passwords import VARIABLE, from_environment
 from steelyard.study.study import Option
 from steelyard.study.workloads.transactions import DrivenWorkload
 from steelyard.subjects import Load, SubjectFailed
-from steelyard.user_cache import cache_folder, closed
+from steelyard.user_cache import cache_folder
 
 # sockets of Unix as Java's own, for PostgreSQL's driver; MariaDB's takes JNA
 UNIX_SOCKETS = "com.kohlschutter.junixsocket:junixsocket-core:2.10.1"
@@ -68,7 +68,7 @@ def jars(driver: str, folder: Path, more: _Coordinates = ()) -> list[Path]:
 
 def _fetched(coordinates: _Coordinates) -> list[Path]:
     try:
-        place = closed(cache_folder("drivers")) / "+".join(coordinates).replace(":", "_")
+        place = cache_folder("drivers") / "+".join(coordinates).replace(":", "_")
     except (OSError, RuntimeError) as error:
         hint = "set XDG_CACHE_HOME to a folder that only you can write to"
         raise InputError(f"jars cannot be kept: {error}", hint, _AT) from None
@@ -215,7 +215,7 @@ def _event(mode: str, plan: _Plan, limit_s: float) -> _Plan:
     try:
         # the plan may hold a password: a file would stay when the lab is killed
         done = subprocess.run(
-            [*java, mode, "/proc/self/fd/0"], input=json.dumps(with_pieces(plan)),
+            [*java, mode, "/proc/self/fd/0"], input=with_pieces(plan),
             capture_output=True, text=True, timeout=limit_s, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -226,13 +226,13 @@ def _event(mode: str, plan: _Plan, limit_s: float) -> _Plan:
         raise SubjectFailed(f"Java ended with {done.returncode}: {done.stderr.strip()}") from None
 
 
-def with_pieces(plan: _Plan) -> _Plan:
-    """The plan, whose statements are cut into text and parameters for Java, by the server's rules."""
+def with_pieces(plan: _Plan) -> str:
+    """The plan as JSON, whose statements are cut into text and parameters for Java, by the server's rules."""
     dialect = _DIALECTS.get(plan["jdbc"]["url"].split(":")[1], "standard")
     statements = [
         {**one, "pieces": _core.statement_pieces(one["sql"], dialect)} for one in plan.get("statements", ())
     ]
-    return {**plan, "statements": statements}
+    return json.dumps({**plan, "statements": statements})
 
 
 def with_own_programs(plan: _Plan) -> _Plan:

@@ -92,7 +92,7 @@ def reachable(bindir: Path) -> Path:
     """
     if os.geteuid() != 0:
         return bindir
-    closed = [part for part in (bindir, *bindir.parents) if not _open_to_others(part)]
+    closed = [part for part in (bindir, *bindir.parents) if _closed_to_others(part)]
     if not closed:
         return bindir
     build = f"{version_of(bindir)}-{identity_of(bindir / 'postgres')}"
@@ -122,13 +122,13 @@ def _copy(installation: Path, copy: Path) -> None:
         if not place.is_symlink():
             place.chmod(place.stat().st_mode | (0o755 if place.is_dir() else 0o644))
     for part in (copy.parent, *copy.parents[1:-1]):
-        if not _open_to_others(part):
+        if _closed_to_others(part):
             raise InputError(f"{part}: closed to the user that runs servers", f"chmod o+x {part}")
     draft.rename(copy)
 
 
-def _open_to_others(folder: Path) -> bool:
-    return bool(folder.stat().st_mode & stat.S_IXOTH)
+def _closed_to_others(folder: Path) -> bool:
+    return not folder.stat().st_mode & stat.S_IXOTH
 
 
 def findings() -> Iterator[Finding]:

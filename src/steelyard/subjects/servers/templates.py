@@ -50,7 +50,7 @@ def make_data(
     """
     # without a cache, or with one that others write to, nothing is kept
     with suppress(OSError, RuntimeError, ValueError):
-        template = _template(daemon.account, server, program, options)
+        template = _template(daemon, server, program, options)
         noted = (template / "contents").read_text()
         copy_files(closed(template) / "data", data)
         # another study may have replaced the template meanwhile
@@ -62,7 +62,7 @@ def make_data(
     if made.returncode:
         raise SubjectFailed(f"{program.name} failed: {(made.stderr.strip() or made.stdout.strip())[-500:]}")
     with suppress(OSError, RuntimeError, ValueError):
-        _keep(data, _template(daemon.account, server, program, options))
+        _keep(data, _template(daemon, server, program, options))
 
 
 def identity_of(program: Path) -> str:
@@ -72,13 +72,13 @@ def identity_of(program: Path) -> str:
     return sha256(f"{program} {found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:8]
 
 
-def _template(account: Account, server: Path, program: Path, options: Sequence[str]) -> Path:
+def _template(daemon: Daemon, server: Path, program: Path, options: Sequence[str]) -> Path:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()
-    build = f"{identity_of(server)} {identity_of(program)} {options} {account.user}"
+    build = f"{identity_of(server)} {identity_of(program)} {options} {daemon.account.user}"
     zone = Path("/etc/localtime")
     at = f"{os.environ.get('TZ')} {zone.resolve()} {zone.exists() and zone.stat().st_mtime_ns}"
     key = f"{build} {boot} {at}"
-    return closed(cache_folder("templates")) / f"{program.name}-{sha256(key.encode()).hexdigest()[:16]}"
+    return cache_folder("templates") / f"{program.name}-{sha256(key.encode()).hexdigest()[:16]}"
 
 
 def _contents(data: Path) -> str:
