@@ -70,7 +70,7 @@ def interval(value: float, low: float, high: float, unit: str = "") -> str:
 
 def span(low: str, high: str) -> str:
     """Two ends of an interval, `1.38 to 1.46`; from 0 or minus infinity to infinity it is said to be none."""
-    if (low, high) in (("0", "∞"), ("−∞", "∞")):
+    if high == "∞" and low in ("0", "−∞"):
         return "no interval"
     return f"{low} to {high}"
 
@@ -224,8 +224,9 @@ def moment(iso: str) -> str:
         at = datetime.fromisoformat(iso)
     except ValueError:
         return iso
-    zone = " UTC" if at.tzinfo else ", local time of the recording"
-    at = at.astimezone(UTC) if at.tzinfo else at
+    zone = ", local time of the recording"
+    if at.tzinfo:
+        at, zone = at.astimezone(UTC), " UTC"
     return f"{at.day} {_MONTHS[3 * at.month - 3 : 3 * at.month]} {at:%Y, %H:%M}{zone}"
 
 

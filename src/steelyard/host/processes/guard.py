@@ -105,7 +105,7 @@ class Guard:
                 self._standing[number] = change
             # _keep_alive replaces a guard that has ended, and sends it the open promises
             with suppress(OSError):
-                self._write(self._process, {"number": number, "change": change})
+                self._write(self._process, number, change)
 
     def _begin(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -117,7 +117,7 @@ class Guard:
         self._guards += 1
         with suppress(OSError):
             for number, change in self._standing.items():
-                self._write(process, {"number": number, "change": change})
+                self._write(process, number, change)
         threading.Thread(target=self._keep_alive, args=(process,), daemon=True).start()
         return process
 
@@ -130,10 +130,11 @@ class Guard:
             self._process = self._begin()
 
     @staticmethod
-    def _write(process: subprocess.Popen[bytes], line: Mapping[str, Any]) -> None:
+    def _write(process: subprocess.Popen[bytes], number: int, change: _Change | None) -> None:
         # in one call: an interrupt between two would leave half a line
         assert process.stdin is not None
-        os.write(process.stdin.fileno(), (json.dumps(line) + "\n").encode())
+        line = json.dumps({"number": number, "change": change})
+        os.write(process.stdin.fileno(), f"{line}\n".encode())
 
     def __enter__(self) -> Self:
         return self

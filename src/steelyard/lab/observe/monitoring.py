@@ -12,6 +12,7 @@ from typing import Any
 
 from steelyard.host.processes.limits import TimedOut, within
 from steelyard.monitors import Reader, Target, Unavailable
+from steelyard.run_tables.rows import Rows
 
 _OPEN_S = 10.0
 _LAST_READING_S = 5.0
@@ -28,9 +29,7 @@ class Monitoring:
         self._period_ns: dict[str, int] = {}
         self._monitors: dict[str, Reader] = {}
         self._cost_ns: dict[str, int] = {}
-        self._columns: dict[str, list[Any]] = {
-            name: [] for name in ("t_ns", "monitor", "entity", "metric", "value")
-        }
+        self._columns = Rows("samples").columns()
         self._wakeup = threading.Condition()
         self._marks = self._answered = 0
         self._rests = self._over = self._idle = False
