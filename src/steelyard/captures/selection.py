@@ -26,6 +26,8 @@ WRITES = "writes of sessions that ran side by side: their order between sessions
 _CALLS = "calls of procedures: a replay does twice what the log also has of their statements (MySQL)"
 BATCHES = "texts of several statements, each measured as one"
 
+_Transaction = list[Entry]
+
 
 @dataclass
 class _State:
@@ -70,13 +72,13 @@ class Selection:
                 yield entry
         self.writing_sessions += wrote
 
-    def _transactions(self, entries: Iterable[Entry]) -> Iterator[tuple[list[Entry], str]]:
+    def _transactions(self, entries: Iterable[Entry]) -> Iterator[tuple[_Transaction, str]]:
         """Each with why it is left out. Without a begin, one has the statements up to a Sync.
 
         https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
         """
         state = _State()
-        transaction: list[Entry] = []
+        transaction: _Transaction = []
         prepares = False
         for entry in entries:
             if transaction and not state.open and (not entry.xact or entry.xact != transaction[-1].xact):
@@ -100,13 +102,13 @@ class Selection:
             transaction.append(entry)
         yield transaction, _UNFINISHED if state.open else ""
 
-    def _whole(self, entries: list[Entry], unfinished: str) -> list[Entry]:
+    def _whole(self, entries: _Transaction, unfinished: str) -> _Transaction:
         """Of a transaction, or of several, each begun by the end of the one before.
 
         A transaction is left out whole, but for its begin and its end beside others. unfinished: why the last
         one is left out; '' where it ended.
         """
-        parts: list[list[Entry]] = [[]]
+        parts: list[_Transaction] = [[]]
         for entry in entries:
             acts = self._facts(entry).acts
             # in MariaDB a begin commits what is open
@@ -115,7 +117,7 @@ class Selection:
             parts[-1].append(entry)
             if "chain" in acts:
                 parts.append([])
-        kept: list[Entry] = []
+        kept: _Transaction = []
         parts = [part for part in parts if part]
         for number, part in enumerate(parts, start=1):
             reason = unfinished if number == len(parts) else ""
@@ -132,7 +134,7 @@ class Selection:
                     kept.append(entry)
         return kept
 
-    def _failed(self, transaction: Iterable[Entry]) -> bool:
+    def _failed(self, transaction: _Transaction) -> bool:
         """Whether the server undid it.
 
         PostgreSQL: it had an error, and did not roll back to a savepoint after that. MariaDB: it was the

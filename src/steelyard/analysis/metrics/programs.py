@@ -38,14 +38,14 @@ _RATES = {"tps": "transaction", "qps": "query", "rps": "request", "ops": "operat
 # a monitor that saw less than this share of the instances' CPU time missed processes
 _SEEN = 0.9
 
-_CPU = ("cpu_us", "CPU time of the instances", "us")
-# of the instances, as sampled: the metric's name, its title and its unit
-_SAMPLED = (
+# of the instances: the metric's name, its title and its unit; all but CPU time as sampled
+_USED = (
+    ("cpu_us", "CPU time of the instances", "us"),
     ("runqueue_wait_us", "run-queue wait of the instances", "us"),
     ("switches_voluntary", "voluntary switches of the instances", "1"),
     ("switches_involuntary", "involuntary switches of the instances", "1"),
 )
-COSTS = tuple(f"{name}_per_{work}" for work in ("score", "instance") for name, *_ in (_CPU, *_SAMPLED))
+COSTS = tuple(f"{name}_per_{work}" for work in ("score", "instance") for name, *_ in _USED)
 
 
 def is_score(metric: str) -> bool:
@@ -94,11 +94,8 @@ def program_metrics(evidence: Evidence) -> list[Measured]:
         scores = [total, Metric(EACH, f"{unit} per instance", unit, "higher"), cpus]
         work, each, per_s = "score", _counted(unit), "total"
     score = "total / instances" if workload.lower_is_better else "total"
-    costs = [
-        Metric(f"{name}_per_{work}", title, f"{short}/{each}", "lower")
-        for name, title, short in (_CPU, *_SAMPLED)
-    ]
-    of_costs = [f"{name} / {per_s} as {name}_per_{work}" for name, *_ in (_CPU, *_SAMPLED)]
+    costs = [Metric(f"{name}_per_{work}", title, f"{short}/{each}", "lower") for name, title, short in _USED]
+    of_costs = [f"{name} / {per_s} as {name}_per_{work}" for name, *_ in _USED]
     of_scores = [
         f"{score} * {of_time} as score",
         "total / instances as score_per_instance",

@@ -40,6 +40,9 @@ class _Gauge(NamedTuple):
     steady: bool
 
 
+_Gauges = Sequence[_Gauge]
+
+
 @dataclass(frozen=True)
 class _Series:
     """One gauge under one option. unit: "B", or "" where things are counted."""
@@ -96,17 +99,17 @@ def gauge_findings(evidence: Evidence) -> list[GaugeFinding]:
     return sorted(found, key=lambda finding: _GRAVEST_FIRST.index(finding.notice.code))
 
 
-def _full(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _full(series: _Series, seen: _Gauges) -> str:
     reached = span_of([g.filled or 0.0 for g in seen], percent)
     limit = span_of([g.limit or 0.0 for g in seen], series.amount)
     return f"{series.title} reached {reached} of its limit of {limit}"
 
 
-def _full_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _full_brief(series: _Series, seen: _Gauges) -> str:
     return f"{series.title} reached its limit of {series.amount(_median([g.limit or 0.0 for g in seen]))}"
 
 
-def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _fills(series: _Series, seen: _Gauges) -> str:
     per_txn = [g.per_txn for g in seen if g.per_txn is not None]
     each = f" {span_of(per_txn, series.amount)} per transaction" if len(per_txn) == len(seen) else ""
     start, end = _median([g.start for g in seen]), _median([g.end for g in seen])
@@ -115,11 +118,11 @@ def _fills(series: _Series, seen: Sequence[_Gauge]) -> str:
     )
 
 
-def _fills_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _fills_brief(series: _Series, seen: _Gauges) -> str:
     return f"{series.title} grew by {series.amount(_median([g.growth for g in seen]))} per run"
 
 
-def _kept_brief(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _kept_brief(series: _Series, seen: _Gauges) -> str:
     kept = _median([g.kept for g in seen])
     # it may go on growing
     share = percent(kept) if kept < 0.995 else "all"
@@ -130,7 +133,7 @@ def _median(values: Sequence[float]) -> float:
     return float(np.median(values))
 
 
-def _not_reclaimed(series: _Series, seen: Sequence[_Gauge]) -> str:
+def _not_reclaimed(series: _Series, seen: _Gauges) -> str:
     growth = span_of([g.growth for g in seen], series.amount)
     kept = span_of([g.kept for g in seen], percent)
     text = f"{series.title} grew by {growth} while measuring and kept {kept} of it in cool-down"
