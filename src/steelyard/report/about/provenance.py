@@ -112,7 +112,7 @@ def about_bundle(bundle: Bundle, report: str = "") -> About:
         work_is=study.workload.work_is,
         who_works=study.workload.WHO,
         server_version=_by_option({label: str(servers[label]["version"]) for label in in_order}),
-        kernels=_kernels(bundle.environment),
+        kernels=_kernels(bundle),
         schemas={label: _cost(servers[label]["schema"]) for label in in_order if "schema" in servers[label]},
         report=report,
         machine=machine_rows(bundle.environment),
@@ -148,11 +148,10 @@ def _by_option(values: Texts) -> str:
     return " | ".join(f"{', '.join(labels)}: {value}" for value, labels in options.items())
 
 
-def _kernels(environment: Facts) -> dict[str, str]:
+def _kernels(bundle: Bundle) -> dict[str, str]:
     """What guests report of themselves, by option, and what this machine was booted with, by setting."""
-    servers: Mapping[str, Facts] = environment.get("servers", {})
-    reported = {label: server["guest"] for label, server in servers.items() if "guest" in server}
-    for boot in environment.get("boots", ()):
+    reported = {label: server["guest"] for label, server in bundle.servers.items() if "guest" in server}
+    for boot in bundle.environment.get("boots", ()):
         name = ", ".join(f"{key} = {value}" for key, value in boot["settings"].items())
         facts = ("release", "cmdline", "clock_source", "preemption")
         reported[name] = {key: boot["kernel"][key] for key in facts}

@@ -141,7 +141,7 @@ def config(dark: bool = False) -> Spec:
 
 def uniquely_named(figures: Sequence[Figure]) -> list[Figure]:
     """The same figures, each panel under a name that no other has."""
-    seen: set[str] = set()
+    seen = set[str]()
 
     def renamed(panel: Panel) -> Panel:
         name, number = panel.name, 2
