@@ -74,7 +74,7 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, dat
     parameter, `[q1]` with `p1 = { kind = "uniform", low = 1, high = 9 }`. database: by the column
     datname or dbid.
     """
-    left_out: Counter[str] = Counter()
+    left_out = Counter[str]()
     called = list(_called([file for file in files if is_mix(file)], database, left_out))
     seen = _seen([file for file in files if not is_mix(file)])
     try:
@@ -110,7 +110,7 @@ def write_mix(files: Sequence[Path], folder: Path, values_file: Path | None, dat
 
 
 def _called(files: Sequence[Path], database: str, left_out: Counter[str]) -> Iterator[Called]:
-    of: dict[str, Counter[str]] = defaultdict(Counter)
+    of = defaultdict[str, Counter[str]](Counter)
     for file in files:
         limit = csv.field_size_limit(1 << 30)
         try:
@@ -149,8 +149,8 @@ def _seen(logs: Iterable[Path]) -> _Seen:
     """Values of the executions in logs, by the text without values; of many, a random part of them (Vitter
     1985, "Random sampling with a reservoir", algorithm R).
     """
-    found: dict[str, list[_Bound]] = defaultdict(list)
-    count: Counter[str] = Counter()
+    found = defaultdict[str, list[_Bound]](list)
+    count = Counter[str]()
     chance = Random(0)
     for file in logs:
         for entry in format_of(file).read(file, Records()):

@@ -250,7 +250,7 @@ class Classes:
                 one.takes = "text-values" if how == "values" else one.takes
             if rest:
                 groups.append(rest)
-        names: Counter[str] = Counter()
+        names = Counter[str]()
         classes = [self._captured(group, names) for group in groups]
         return classes, {one.number: number for number, group in enumerate(groups) for one in group}
 

@@ -47,7 +47,7 @@ class FleetEngine:
         bus.check()
         self._bus = bus
         self._channel = f"{bus.lab}/{uuid4().hex}"
-        self._events: SimpleQueue[tuple[str, Json | None]] = SimpleQueue()
+        self._events = SimpleQueue[tuple[str, Json | None]]()
         self._waiting: dict[tuple[str, int], dict[str, Json]] = {}
         self._ticks: dict[str, Json] = {}
         self._phase: tuple[str, int] | None = None

@@ -113,7 +113,7 @@ class MariaDBMonitor(_OneConnection):
         self._limits: dict[str, float] = {}
         self._query = ""
         self._statements = 0.0
-        self._waiting: Counter[str] = Counter()
+        self._waiting = Counter[str]()
         self.missing: tuple[str, ...] = ()
 
     def open(self, target: Target) -> None:

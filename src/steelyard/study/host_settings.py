@@ -261,7 +261,7 @@ def cpus_of(text: str) -> _Cpus:
     """`0-2,5` as numbers. Raises ValueError."""
     if len(text) > _LONGEST_LIST:
         raise ValueError(f"the list of CPUs is too long: {len(text):,} characters")
-    found: set[int] = set()
+    found = set[int]()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)

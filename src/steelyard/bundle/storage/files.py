@@ -53,7 +53,7 @@ def write_whole(place: Path, content: str | bytes) -> Path:
 def file_names(texts: Iterable[str]) -> dict[str, str]:
     """A file name for each text: one path component, similar to the text, distinct."""
     found: dict[str, str] = {}
-    taken: set[str] = set()
+    taken = set[str]()
     for text in texts:
         first = _OTHERS.sub("_", text).lstrip(".-")[:_LONGEST_NAME] or "x"
         name, number = first, 2

@@ -158,7 +158,7 @@ def take_inventory(runs: Path, bundle_id: str, options: Collection[str]) -> Inve
     known = {one.number: one.identity for one in found if one.identity}
     whole = [one.identity for one in found if one.identity and not one.why]
     around = _Blocks(known, whole, options)
-    lost: set[Attempt] = set()
+    lost = set[Attempt]()
     notices: list[tuple[str, str]] = []
     for one in found:
         if one.why:

@@ -33,7 +33,7 @@ def sniff(head: bytes) -> bool:
 
 def read(path: Path, records: Records) -> Iterator[Entry]:
     """The statements, those of prepared statements with their values in the text. Raises InputError."""
-    executes: set[str] = set()
+    executes = set[str]()
     clock = Clock()
     at_us: int | None = None
     for number, (time, thread, command, argument) in _records(path):

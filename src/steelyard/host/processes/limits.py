@@ -27,7 +27,7 @@ def within(limit_s: float, what: str, work: Callable[[], T]) -> T:
     but its result. A wait of 10 s is reported on standard error. An interrupt ends the wait at once. what:
     completes `... took longer than 30 s`.
     """
-    found: Future[T] = Future()
+    found = Future[T]()
 
     def run() -> None:
         try:

@@ -116,7 +116,7 @@ def _running(proc: Path = Path("/proc")) -> _Pids:
 
 def _marked_of(pids: Iterable[int], mark: Mark, halt: bool) -> _Pids:
     parents: dict[int, int] = {}
-    found: set[int] = set()
+    found = set[int]()
     for pid in pids:
         with suppress(OSError, IndexError):
             state, parent = _stat(pid)[:2]
@@ -196,7 +196,7 @@ def shared_memory(pids: Iterable[int]) -> Memory:
     A segment of a killed process still refers to the files of its server.
     """
     makers = set(pids)
-    found: set[int | str] = set()
+    found = set[int | str]()
     for row in _segments():
         if row.maker in makers:
             found |= {row.segment, *_dynamic(row.segment)}

@@ -137,7 +137,7 @@ class Tranches:
         """The table `latches`: one row per load point and tranche with sleeps or gets, one for all others."""
         rows = Rows("latches")
         unseen = self._contradicted or not self._sleeps_of
-        slept_for: set[tuple[int, str]] = set()
+        slept_for = set[tuple[int, str]]()
         for role, event, point, sleeps, wait_ns, histogram in (
             each(self._sleeps_of, *_SLEPT) if not unseen else ()
         ):

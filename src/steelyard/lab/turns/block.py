@@ -133,7 +133,7 @@ class _Block:
 
     def _start(self) -> None:
         """The load of every option; options that differ in client and session only share a server."""
-        running: set[int] = set()
+        running = set[int]()
         for slot in self._slots:
             self.current, label = slot, slot.option.label
             server = self.servers[label]

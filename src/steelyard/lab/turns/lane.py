@@ -173,7 +173,7 @@ class Lane:
         self.monitoring = monitoring
         self.turns: list[Turn] = []
         self.engine = engine
-        self._events: SimpleQueue[Json] = SimpleQueue()
+        self._events = SimpleQueue[Json]()
         self._result: EngineResult | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(limit_s,), name="turns", daemon=True)

@@ -58,8 +58,8 @@ class PostgresWaitsMonitor(OneConnection):
     )
 
     def __init__(self) -> None:
-        self._samples: Counter[str] = Counter()
-        self._held: Counter[str] = Counter()
+        self._samples = Counter[str]()
+        self._held = Counter[str]()
         self._readings = 0
 
     def open(self, target: Target) -> None:

@@ -83,8 +83,8 @@ class Growth:
     def __init__(self) -> None:
         self._last: dict[_Key, float] = {}
         self._added: dict[_Key, float] = {}
-        self._unknown: set[_Key] = set()
-        self._falls: Counter[str] = Counter()
+        self._unknown = set[_Key]()
+        self._falls = Counter[str]()
 
     def value(self, key: _Key, read: float | None) -> float | None:
         """The counter's value now: as read, until it falls; then it goes on from where it was.
@@ -197,7 +197,7 @@ class QueryMonitor:
                 raise QueryFailed(f"it returns {len(found.rows)} rows: select one, or set `by`")
             yield self._name, found.rows[0]
             return
-        seen: set[str] = set()
+        seen = set[str]()
         for row in found.rows:
             value = row[at[by]]
             series = _NO_NAME if value is None else str(value).strip()

@@ -74,7 +74,7 @@ class DisturbanceMonitor:
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
         self._proc, self._sys = proc, sys
-        self._own: frozenset[int] = frozenset()
+        self._own = frozenset[int]()
         self._tasks = b""
         self._parents: dict[int, int] = {}
         self._others: dict[int, _Process] = {}
@@ -154,7 +154,7 @@ class DisturbanceMonitor:
 
     def _studies(self) -> int:
         """Guards among the others; the command line of a process is read once."""
-        found: set[int] = set()
+        found = set[int]()
         for pid, process in self._others.items():
             if process.name.startswith(_INTERPRETERS):
                 key = pid, process.born_ticks

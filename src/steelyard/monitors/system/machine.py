@@ -86,7 +86,7 @@ class HostMonitor:
         self._proc = proc
         self._sys = sys
         self._files: dict[str, ProcFile] = {}
-        self._disks: frozenset[bytes] = frozenset()
+        self._disks = frozenset[bytes]()
         self._missing: dict[str, str] = {}
         self._highest: dict[tuple[str, str], int] = {}
         self._parsers: dict[str, Callable[[bytes], Iterator[Sample]]] = {

@@ -168,7 +168,7 @@ def _into(connection: Connection) -> list[str]:
 
 def _make_roles(connection: Connection, file: Path) -> None:
     """Roles that a dump names and this new server does not have: without them it would not load."""
-    named: set[str] = set()
+    named = set[str]()
     with file.open("rb") as lines:
         for line in lines:
             if line.startswith(_WORDS) and (found := _ROLE.match(line)):

@@ -160,7 +160,7 @@ class Identity:
 
 def listening_elsewhere(pids: Iterable[int], meant: Iterable[str]) -> str:
     """Where these processes listen beside `meant` (paths of Unix sockets, `address:port`); '' for nowhere."""
-    found: set[str] = set()
+    found = set[str]()
     for pid in pids:
         with suppress(OSError):
             inodes = _sockets(pid)
@@ -191,7 +191,7 @@ def peer_of(ours: socket.socket) -> int | None:
 
 
 def _sockets(pid: int) -> set[str]:
-    found: set[str] = set()
+    found = set[str]()
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(OSError):
             found.add(str(descriptor.readlink()).removeprefix("socket:[").removesuffix("]"))
