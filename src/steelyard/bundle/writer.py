@@ -124,12 +124,11 @@ class BundleWriter:
             why = self._runs.named(str(error))
             raise OSError(f"run {run} could not be written to {self.path}: {why}") from error
 
-    def write_log(self, run: int, text: str) -> Path:
-        """Writes the tail of a server's log beside the runs; returns its path."""
+    def write_log(self, run: int, text: str) -> None:
+        """Writes the tail of a server's log beside the runs."""
         place = self.path / "logs" / f"{run:04d}.log"
         place.parent.mkdir(exist_ok=True)
         write_whole(place, text)
-        return place
 
     def add_to_environment(self, name: str, facts: Facts) -> None:
         """Adds to a list of facts in environment.json, flushed to disk."""

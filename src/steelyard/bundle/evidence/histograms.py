@@ -1,6 +1,7 @@
 """Histograms of a bundle's tables, decoded by SQL. file: its place, for the error of a damaged one."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -19,26 +20,20 @@ def add_functions(connection: duckdb.DuckDBPyConnection) -> None:
 
 def quantiles(encoded: bytes, at: Sequence[float], file: str) -> list[int]:
     """Values at these quantiles, in ns. Raises InputError."""
-    try:
+    with _named(file):
         return _core.histogram_quantiles(encoded, list(at))
-    except ValueError as error:
-        raise _damaged(file, error) from None
 
 
 def summary(encoded: bytes, file: str) -> tuple[int, int, float, int]:
     """Count, lowest, mean and highest value. Raises InputError."""
-    try:
+    with _named(file):
         return _core.histogram_summary(encoded)
-    except ValueError as error:
-        raise _damaged(file, error) from None
 
 
 def merged(encoded: Sequence[bytes], file: str) -> bytes:
     """All of them as one. Raises InputError."""
-    try:
+    with _named(file):
         return _core.histogram_merge(list(encoded))
-    except ValueError as error:
-        raise _damaged(file, error) from None
 
 
 def file_of(run: int, table: str) -> str:
@@ -55,5 +50,10 @@ def _mean(encoded: bytes, file: str) -> float:
     return summary(encoded, file)[2]
 
 
-def _damaged(file: str, error: ValueError) -> InputError:
-    return InputError(f"{file}: {error}", "take the file from a copy of the bundle")
+@contextmanager
+def _named(file: str) -> Generator[None]:
+    """A histogram that cannot be decoded is that of a damaged file."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{file}: {error}", "take the file from a copy of the bundle") from None
