@@ -216,6 +216,8 @@ class MariaDBLatchesMonitor(_OneConnection):
         samples: list[Sample] = []
         for name, gets, picoseconds in rows:
             latch = str(name).removeprefix(_PREFIX)
-            samples.append(Sample(latch, "gets_total", float(gets)))
-            samples.append(Sample(latch, "get_ns_total", float(picoseconds) / _PS_PER_NS))
+            samples += [
+                Sample(latch, "gets_total", float(gets)),
+                Sample(latch, "get_ns_total", float(picoseconds) / _PS_PER_NS),
+            ]
         return samples

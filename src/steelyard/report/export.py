@@ -75,8 +75,7 @@ def judgement_schema() -> dict[str, Any]:
 def to_markdown(presented: Presented) -> str:
     """Question, answer, reasons, table of options, notices."""
     judgement, about = presented.judgement, presented.about
-    lines = [f"**{_safe(judgement.question)}**", ""]
-    lines += ["  \n".join(map(_safe, judgement.verdict.lines)), ""]
+    lines = [f"**{_safe(judgement.question)}**", "", "  \n".join(map(_safe, judgement.verdict.lines)), ""]
     lines += [f"- {_safe(reason)}" for reason in judgement.verdict.reasons]
     options = full_table(presented)
     heads = ["", *map(_cell, options.head), "blocks"]

@@ -139,17 +139,23 @@ def compute_run_metrics(evidence: Evidence) -> RunMetrics:
     run, point, option, block, slot, clients = zip(*evidence.rows(query), strict=True)
     declared, queries = _declared(evidence), queries_of(evidence)
     found = _Columns(evidence, len(run))
-    # of a guest the foremost
-    found.add(*instruction_metrics(evidence))
-    found.add(Measured([THROUGHPUT], by_column(_WORK), {"recorded": evidence.recorded}))
-    found.add(Measured(_LATENCIES, by_column(_LATENCY)), *costs(declared))
+    found.add(
+        # of a guest the foremost
+        *instruction_metrics(evidence),
+        Measured([THROUGHPUT], by_column(_WORK), {"recorded": evidence.recorded}),
+        Measured(_LATENCIES, by_column(_LATENCY)),
+        *costs(declared),
+    )
     found.metrics.append(ERRORS)
     found.add(*_waits(evidence), LATCH_COSTS, *program_metrics(evidence))
     found.add(
         *recorded_metrics(evidence, {n for n, column in found.values.items() if np.isfinite(column).any()})
     )
-    found.add(*simulated_metrics(evidence), *[QUERIES] * bool(queries))
-    found.add(Measured([], by_column(_ENGINE), {"limits": [*_limits(evidence)]}))
+    found.add(
+        *simulated_metrics(evidence),
+        *[QUERIES] * bool(queries),
+        Measured([], by_column(_ENGINE), {"limits": [*_limits(evidence)]}),
+    )
     # rounds per second and the slowest of a hundred rounds are of no use; nor are those of a guest, where no
     # client waited and seconds of the clock are no time
     left_out = (THROUGHPUT, *_LATENCIES) if queries or evidence.instruction_time else ()

@@ -130,9 +130,10 @@ class Costs:
 
     def outcome(self, metric: Metric, pair: PairResult) -> Outcome | None:
         """What the tables call this difference; None where the two have no ratio."""
-        if not self._intervals.tests(metric).comparable((pair.option, pair.other)):
+        key = pair.option, pair.other
+        if not self._intervals.tests(metric).comparable(key):
             return None
-        return self._intervals.comparisons(metric, [(pair.option, pair.other)])[0].outcome
+        return self._intervals.comparisons(metric, [key])[0].outcome
 
     def by(self, name: str, pair: PairResult) -> Cost | None:
         """The difference by a metric, where it was measured; of a maximum there is no interval."""

@@ -91,6 +91,8 @@ class PostgresWaitsMonitor(OneConnection):
             self._samples[f"{kind}:{event}" if event else RUNNING] += count
         samples = [Sample(entity, "samples_total", n) for entity, n in self._samples.items()]
         samples += [Sample(holder, "held_total", n) for holder, n in self._held.items()]
-        samples.append(Sample("sessions", "active_samples_total", self._samples.total()))
-        samples.append(Sample("sessions", "readings_total", self._readings))
-        return samples
+        return [
+            *samples,
+            Sample("sessions", "active_samples_total", self._samples.total()),
+            Sample("sessions", "readings_total", self._readings),
+        ]

@@ -98,10 +98,10 @@ def effects(presented: Presented) -> Figure | None:
     for metric, effects in list(found.items())[:2]:
         title = heading(metric)
         shares = _shares(table.where(metric=metric))
-        panels.append(Panel(f"shares-{metric.name}", f"{title}: share of variation", shares))
-        panels.append(
-            Panel(f"levels-{metric.name}", f"{title}: each level against the mean", _levels(effects))
-        )
+        panels += [
+            Panel(f"shares-{metric.name}", f"{title}: share of variation", shares),
+            Panel(f"levels-{metric.name}", f"{title}: each level against the mean", _levels(effects)),
+        ]
     return Figure(
         "effects",
         "What matters",
