@@ -94,7 +94,7 @@ _COMMITS = re.compile(
 )
 # they read no table: without autocommit, none of them begins a transaction
 _BEGINS_NONE = ("set", "use", "show", "prepare", "deallocate")
-_STATE = frozenset(("set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"))
+_STATE = {"set", "reset", "prepare", "deallocate", "listen", "discard", "lock", "use", "declare"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def facts(sql: str, dialect: Dialect) -> Facts:
     parts = [part for part in _parts(found) if part]
     firsts = [_first(part) for part in parts]
     acts = tuple(_act(part, dialect) for part in parts)
-    reads = all(first in _READS or first in _CONTROL or first == "set" for first in firsts)
+    reads = {*firsts} <= {*_READS, *_CONTROL, "set"}
     writes = bool(words & {*_WRITES, "into"}) or ("for" in words and bool(words & {"update", "share"}))
     return Facts(
         broken=any(token.kind == "broken" for token in found) or not parts,
