@@ -33,7 +33,7 @@ _MEANS = re.compile(
 # tables whose counts are added up over lines
 _SUMS = {"latches", "latency", "clients", "profile", "locks"}
 # in a table, but of a text in blanks, an empty cell says that there is no value
-_EMPTY_CELLS = ("ase/monitor", "ase/dbxtune", "oracle/", "drivers/jmeter")
+_EMPTY_CELLS = ("ase/sysmon", "ase/monitor", "ase/dbxtune", "oracle/", "drivers/jmeter")
 # a total of sp_sysmon has no share of itself
 _EMPTY_ENDS = ("oracle/", "ase/sysmon")
 _STRANGE = re.compile(f"{GARBAGE}|{STRANGE}|##|>")
@@ -80,7 +80,9 @@ def said_by(place: Path) -> Said:
 
 def _numbers(report: Report) -> Iterator[tuple[Key, float]]:
     for sample in readings(report.samples):
-        at = str(report.began + timedelta(seconds=sample.at_s)) if report.began else ""
+        # one at no time is of means alone
+        timed = report.began and sample.at_s == sample.at_s
+        at = str(report.began + timedelta(seconds=sample.at_s)) if timed else ""
         yield (report.format, at, sample.entity, sample.metric), sample.value
     for figure in report.figures:
         yield (report.format, "figure", figure.name), figure.value
@@ -179,13 +181,22 @@ def _formed(key: Key, value: float, allowed: set[float]) -> bool:
         return value >= min(allowed, default=0) - 1
     if any(_REST in name for name in key) or _MEANS.match(key[-1]):
         return value > 0
+    # what is not listed was idle
+    if key[0] == "system/pidstat" and value == 0:
+        return True
     return key[1] in _SUMS and 0 < value <= max(allowed, default=0)
 
 
 def _says_nothing(whole: Said, damage: Damage) -> bool:
     """Whether the damaged line has an empty cell where the format has one for no value."""
     formats = {key[0] for key in whole.numbers}
-    blank = _EMPTY_CELLS if damage.name in ("blank", "empty") else _EMPTY_ENDS if damage.name == "cut" else ()
+    blank = (
+        _EMPTY_CELLS
+        if damage.name in ("blank", "empty", "shifted left")
+        else _EMPTY_ENDS
+        if damage.name == "cut"
+        else ()
+    )
     return any(name.startswith(blank) for name in formats)
 
 

@@ -142,12 +142,13 @@ class Columns:
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
         titles: dict[str, str] = {}
-        first_s, spans = None, _Spans()
+        first_s, inline, spans = None, False, _Spans()
         boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
+            inline = inline or not (stamped or own[0] is None)
             read = row_of(heading, cells, comma, titles) if heading and cells else None
-            if cells and not read:
+            if (cells and not read) or (stamped and inline):
                 source.skip(line, text)
                 continue
             entity, things, foots = read or ("", {}, True)
@@ -166,15 +167,9 @@ class Columns:
                 seen.add((heading, ""))
                 rows, again = 0, number if began_again else again
                 first_s = own[0] if first_s is None else first_s
-            usual_s = length_s(before_s, last_s)
-            paused = length_s(last_s, at_s) > 2 * usual_s > 0
-            if usual_s and not (at_s is None or last_s is None or zone):
-                moved_s = abs(at_s - last_s - usual_s)
-                if abs(moved_s - _HOUR_S) <= _CLOCK_S:
-                    text = (
-                        f"the times of {self.tool} leap by an hour, as to summer time: one interval is wrong"
-                    )
-                    report.notice("zone-unknown", text)
+            paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
+            if not zone and _leaps(before_s, last_s, at_s):
+                report.notice("zone-unknown", f"times of {self.tool} leap by an hour, as to summer time")
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
@@ -250,6 +245,13 @@ def _weighed(rows: Iterable[_Row]) -> Iterator[tuple[_Row, float]]:
             yield from ((one, of_s) for one in early)
             early = []
     yield from ((one, 1.0) for one in early)
+
+
+def _leaps(before_s: float | None, last_s: float | None, at_s: float | None) -> bool:
+    """Whether an interval differs by an hour from the one before it."""
+    usual_s = length_s(before_s, last_s)
+    moved_s = (at_s or 0.0) - (last_s or 0.0) - usual_s
+    return usual_s > 0 and abs(abs(moved_s) - _HOUR_S) <= _CLOCK_S
 
 
 def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None) -> bool:

@@ -123,8 +123,7 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
 def _notice_assumed(reports: Sequence[Report], found: Report) -> None:
     """Says what no file tells: that outputs are of other times, and samples not the same ones."""
     if sum(r.numbered > 0 for r in reports) > 1:
-        text = f"{found.format} without times: each output is taken as later than the one before"
-        found.notice("interval-unknown", text)
+        found.notice("interval-unknown", f"{found.format} tells no times: outputs count one after another")
     if sum("profile" in r.rows for r in reports) > 1:
         found.notice("profiles-added", f"{found.format}: the samples of {len(reports)} outputs are added")
 

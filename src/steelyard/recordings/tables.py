@@ -81,7 +81,8 @@ def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
     columns: list[str] = []
     table = 0
     for line, raw in lines:
-        text = raw.expandtabs()
+        # of a mail that was answered
+        text = raw.expandtabs().removeprefix("> ")
         if is_ruler(text):
             spans = [found.span() for found in re.finditer(r"-+", text)] if above else []
             columns = _names([row.text for row in above[-_HEADER_LINES:]], spans)

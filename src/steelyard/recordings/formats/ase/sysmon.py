@@ -228,7 +228,7 @@ read = Lines(
             r"\s*(?:Your |and I/?O Polling|configuration parameter|the machine to be|Tuning Recommendations"
             r"|\[\.\.\.\]|=+ ?End of Report)|\s+[A-Z]?/?[\w/. ]*(?:P/|Sat |64-bit|32-bit)"
         ),
-        rule(rf"( *)(?!{_HEADERS}|.*\s{{2,}}{_CELL}\s*$)([A-Z][\w /().%:'&>-]*?)\s*", _title),
+        rule(rf"( *)(?!{_HEADERS}|.*\s{{2,}}{_CELL}(?:\s{{2,}}|\s*$))([A-Z][\w /().%:'&>-]*?)\s*", _title),
         rule(r"( *)([^-=\d\s].*?)\s*", _other),
     ),
     _close,

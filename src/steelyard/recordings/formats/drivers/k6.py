@@ -13,8 +13,8 @@ from steelyard.recordings.report import Work
 _POINT = (
     r'\{(?=.*"type": *"Point")(?=(?:[^{]*|.*\}, *)"metric": *"(?P<metric>\w+)")'
     r'(?=(?:.*"expected_response": *"(?P<good>\w+)")?)(?=(?:.*"status": *"(?P<status>\d+)")?)'
-    r'.*"data": *\{"time": *"(?P<time>[^"]+)", *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)'
-    r"(?:\}|,(?!\d)).*\}\s*"
+    r'.*"data": *\{"time": *"(?P<time>[^"]*(?::\d\d){2}[^"]*)"'
+    r', *"value": *(?P<value>-?\d[\d.]*(?:[eE][-+]?\d+)?)(?:\}|,(?!\d)).*\}\s*'
 )
 
 

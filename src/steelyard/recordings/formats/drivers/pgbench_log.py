@@ -70,7 +70,7 @@ def read(source: Source) -> list[Report]:
     found = reduced(source, _COLUMNS, _EVENTS.format(columns=columns), " ")
     ((numbered, listed),) = asked(source, _COLUMNS, _NUMBERED)
     if numbered > listed:
-        found[0].foot(f"{listed:,} of {numbered:,} numbered transactions", numbered, listed, _SLACK)
+        found[0].foot(f"a sample: {listed:,} of {numbered:,} transactions", numbered, listed, _SLACK)
     if columns > 6:
         _seventh(source, found[0])
     return found

@@ -15,8 +15,8 @@ sniff = has(
 
 
 def _heading(columns: list[str]) -> Heading | None:
-    if columns[0] == "COM":
-        # a comment
+    if columns[0] in ("COM", "all"):
+        # a comment, or a row that was cut off
         return None
     # NFS and TCP both count `retrans/s`
     return heading_of(
