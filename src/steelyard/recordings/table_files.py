@@ -135,14 +135,14 @@ def _rows(table: TableFile, place: Path, deadline: Deadline) -> list[dict[str, A
     if len(rows) > _ROWS_MAX:
         raise InputError(f"{place}: more than {_ROWS_MAX:,} rows", "split the file, or take every n-th row")
     if comma:
-        _refuse_dots(table, place, [dict(zip(wanted, row, strict=True)) for row in rows])
+        _refuse_dots(place, [str(row[wanted.index(m.column)]) for row in rows for m in table.metrics])
         rows = [tuple(_COMMA.sub(r"\1.", c) if isinstance(c, str) else c for c in row) for row in rows]
     return [dict(zip(wanted, row, strict=True)) for row in rows]
 
 
-def _refuse_dots(table: TableFile, place: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_dots(place: Path, cells: Sequence[str]) -> None:
     """Raises InputError where `;` divides the cells, and each dot may stand before thousands."""
-    dotted = [c for row in rows for m in table.metrics if "." in (c := str(row[m.column]))]
+    dotted = [cell for cell in cells if "." in cell]
     if dotted and all(map(_THOUSANDS.fullmatch, dotted)):
         why = f"{place}: {dotted[0]} is {dotted[0].replace('.', '')} where a comma is decimal"
         raise InputError(why, "write thousands without dots; a decimal point with another number of digits")
