@@ -16,7 +16,7 @@ from session_folder import VARIABLE, SessionFolder
 
 from steelyard.monitors import Monitor, Target
 
-# how long an example takes says more of the machine than of the code; benches/ try more of them
+# how long an example takes says more of the machine than of the code; tests/slow tries more
 settings.register_profile("lab", deadline=None, max_examples=40)
 settings.load_profile("lab")
 

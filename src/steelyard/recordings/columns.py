@@ -169,7 +169,9 @@ class Columns:
                 first_s = own[0] if first_s is None else first_s
             paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
             if not zone and _leaps(before_s, last_s, at_s):
-                report.notice("zone-unknown", f"times of {self.tool} leap by an hour, as to summer time")
+                report.notice(
+                    "zone-unknown", f"times of {self.tool} leap by an hour, as to summer time or in a pause"
+                )
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
@@ -251,7 +253,7 @@ def _leaps(before_s: float | None, last_s: float | None, at_s: float | None) -> 
     """Whether an interval differs by an hour from the one before it."""
     usual_s = length_s(before_s, last_s)
     moved_s = (at_s or 0.0) - (last_s or 0.0) - usual_s
-    return usual_s > 0 and abs(abs(moved_s) - _HOUR_S) <= _CLOCK_S
+    return usual_s > 0 and at_s not in (None, last_s) and abs(abs(moved_s) - _HOUR_S) <= _CLOCK_S
 
 
 def _is_near(of: Mapping[str, float], boot: Mapping[str, float] | None) -> bool:

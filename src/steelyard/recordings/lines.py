@@ -218,7 +218,7 @@ class Lines:
             rows = csv_rows(left) if names_of_csv(source.head()) else ruled_rows(left)
         for row in rows:
             # a damaged time is that of the run before
-            of = re.sub(r".*[^-\d: .T].*", "", row.cells.get(self.run, ""))
+            of = re.sub(r".*[^-+\d: .TZ].*", "", row.cells.get(self.run, ""))
             now = next((now for now in reversed(found) if not of or now.words[self.run] in ("", of)), None)
             if now is None:
                 found.append(now := Now(Report(source.place(row.line)), source))

@@ -64,10 +64,10 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
 
 def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
-    # a count that its file contradicts, as of a sample, is the last
+    # a count that its file contradicts, as of a sample, comes last
     several = _by_format(point)
     first, *others = sorted(several, key=lambda r: (bool(r.work) and not r.work.foots, -r.detail))
-    best = replace(first, clients=clients_of(point))
+    best = replace(first, clients=clients_of(point), began=first.began or earliest(r.began for r in others))
     if others:
         best.samples = Samples()
         best.samples.extend(first.samples)
@@ -122,10 +122,10 @@ def merged(reports: Sequence[Report], side_by_side: bool = False) -> Report:
 
 def _notice_assumed(reports: Sequence[Report], found: Report) -> None:
     """Says what no file tells: that outputs are of other times, and samples not the same ones."""
-    if sum(r.numbered > 0 for r in reports) > 1:
+    if sum(r.numbered > 0 and not r.began for r in reports) > 1:
         found.notice("interval-unknown", f"{found.format} tells no times: outputs count one after another")
-    if sum("profile" in r.rows for r in reports) > 1:
-        found.notice("profiles-added", f"{found.format}: the samples of {len(reports)} outputs are added")
+    if (number := sum("profile" in r.rows for r in reports)) > 1:
+        found.notice("profiles-added", f"{found.format}: the samples of {number} outputs are added")
 
 
 def rows_merged(several: Iterable[Tables], place: str) -> Tables:

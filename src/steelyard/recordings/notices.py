@@ -20,6 +20,7 @@ _SAID = (
     "event-left-out",
     "left-out",
     "zone-unknown",
+    "profiles-added",
 )
 
 

@@ -69,7 +69,7 @@ class MetricColumn(Strict):
     column: str
     """name of the column; of JSON lines, of the key"""
     metric: Label
-    """its name in the report; `throughput` is the work per second; it names the winner, else the first"""
+    """its name in the report; `throughput` is the work per second"""
     unit: Label
     """its unit: ms, 1/s, %"""
     better: Literal["higher", "lower", "neither"] = "neither"

@@ -82,7 +82,7 @@ def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
     table = 0
     for line, raw in lines:
         # of a mail that was answered
-        text = raw.expandtabs().removeprefix("> ")
+        text = raw.removeprefix("> ").expandtabs()
         if is_ruler(text):
             spans = [found.span() for found in re.finditer(r"-+", text)] if above else []
             columns = _names([row.text for row in above[-_HEADER_LINES:]], spans)
@@ -93,7 +93,7 @@ def ruled_rows(lines: Iterable[Line]) -> Iterator[Row]:
         elif re.fullmatch(r"\s*\(.*\)\s*", text):
             # (2 rows affected)
             yield Row(line, text)
-        elif not text.strip(" -"):
+        elif not text.strip(" ->"):
             yield from above
             above, spans = [], []
         elif spans:

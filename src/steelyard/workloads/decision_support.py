@@ -119,7 +119,7 @@ def queries() -> dict[str, Statement]:
 def _write(program: str, scale: float, table: str, folder: Path) -> Path:
     """Raises OSError with the message of the generator."""
     path = folder / f"{table}.csv"
-    # all small tables take it as long as one: it first makes the texts of all
+    # of small tables most of the time is the generator's start: all are made at once
     if path.exists():
         return path
     command = [program, "csv", "--scale-factor", f"{scale:g}", "--tables", ",".join(_TABLES)]

@@ -236,13 +236,15 @@ def test_a_log_that_is_a_sample_is_no_throughput(tmp_path: Path) -> None:
     # damage leaves out few
     (damaged,) = read(tmp_path, "".join(whole[:500] + whole[510:]), "pgbench_log.2")
     assert damaged.work and damaged.work.foots
+    (wrong,) = read(tmp_path, "".join(["0 500000" + whole[0][3:], *whole[1:]]), "pgbench_log.3")
+    assert wrong.work and wrong.work.foots
     # its latency counts beside the throughput of a summary
     (run,) = placed(
         written(tmp_path / "r", {"a.txt": pgbench(12_000, 2), "pgbench_log.1": "".join(whole[::10])})
     )
     (best,) = pooled_run(run).points[0]
     assert best.work and (best.work.transactions, best.work.foots) == (12_000, True)
-    assert best.rows["latency"][0]["count"] == 1200
+    assert best.rows["latency"][0]["count"] == 1200 and best.began == sample.began
 
 
 def test_a_mean_latency_with_failures_says_so(tmp_path: Path) -> None:
@@ -257,6 +259,27 @@ def test_a_clock_that_leaps_by_an_hour_is_told(tmp_path: Path, hour: str, moved:
     times = ("01:49:00", "01:59:00", f"{hour}:09:00", f"{hour}:19:00")
     (report,) = read(tmp_path, head + "".join(f"{at}        all     10.00     90.00\n" for at in times))
     assert ("zone-unknown" in codes(report)) == moved
+
+
+def test_a_clock_of_hourly_readings_does_not_leap(tmp_path: Path) -> None:
+    head = "Linux 6.1.0 (lab) \t03/29/26 \t_x86_64_\t(2 CPU)\n\n00:00:00        CPU     %user     %idle\n"
+    rows = (
+        f"0{h}:00:00        {cpu}     10.00     90.00\n" for h in (1, 2, 3) for cpu in ("all", "  0", "  1")
+    )
+    (report,) = read(tmp_path, head + "".join(rows))
+    assert "zone-unknown" not in codes(report) and report.seconds == 10_800
+
+
+@pytest.mark.parametrize("cut", ["all", "eth0"])
+def test_a_row_that_was_cut_after_its_name_is_no_heading(tmp_path: Path, cut: str) -> None:
+    head = "Linux 6.1.0 (lab) \t03/29/26 \t_x86_64_\t(2 CPU)\n\n00:00:00      IFACE   rxpck/s   txpck/s\n"
+    rows = (
+        "00:10:00       eth0     10.00     90.00\n",
+        f"00:20:00       {cut}\n",
+        "00:30:00       eth0     30.00     0.00\n",
+    )
+    found, source = of_text(tmp_path, head + "".join(rows))
+    assert len(series(found[0])["iface eth0", "rxpck_per_s"]) == 2 and source.skipped.count == 1
 
 
 def test_a_level_of_a_second_dispatch_table_is_not_averaged(tmp_path: Path) -> None:
@@ -278,23 +301,6 @@ def test_captures_of_readprofile_without_totals_are_refused(tmp_path: Path) -> N
     assert {row["stack"]: row["samples"] for row in report.rows["profile"]}["f1_[k]"] == 15
 
 
-def test_lock_classes_whose_number_the_kernel_cuts_are_two(tmp_path: Path) -> None:
-    head = (
-        "lock_stat version 0.3\n"
-        "class name    con-bounces    contentions   waittime-min   waittime-max waittime-total    acq-bounces"
-        "   acquisitions   holdtime-min   holdtime-max holdtime-total\n"
-    )
-    row = "{:>40}:             1    {}           0.10           2.00          30.00             4    {}"
-    row += "           0.10           9.00         900.00\n"
-    capture = (
-        head + row.format("&q->lock#1", 3, 400) + row.format("&q->lock#1", 5, 700) + row.format("b", 1, 60)
-    )
-    (report,) = read(tmp_path, capture)
-    assert [(r["lock"], r["acquisitions"]) for r in report.rows["locks"]] == [
-        ("&q->lock#1", 400), ("&q->lock#1 (2)", 700), ("b", 60),
-    ]  # fmt: skip
-
-
 def test_outputs_without_times_are_taken_one_after_another_and_say_so(tmp_path: Path) -> None:
     text = f"### vmstat a ###\n{vmstat(90, False)}### vmstat b ###\n{vmstat(10, False)}"
     (run,) = placed(written(tmp_path / "r", {"p.txt": pgbench(), "v.txt": text}))
@@ -313,3 +319,27 @@ def test_a_dot_that_may_stand_before_thousands_is_refused(
             placed(folder / "s.toml", folders=False)
     else:
         assert len(placed(folder / "s.toml", folders=False)) == 2
+
+
+@pytest.mark.parametrize("zone", ["", "+01", "Z"])
+def test_sessions_of_dbxtune_are_told_apart_by_their_times(tmp_path: Path, zone: str) -> None:
+    head = (
+        '"SessionStartTime","SessionSampleTime","CmSampleTime","CmSampleMs","CmRowState","Name","Num_free"\n'
+    )
+    at = '"2026-03-02 {0}:0{1}:00{2}"'
+    row = f'"2026-03-02 {{0}}:00:00{{2}}",{at},{at},"0","0","p","{{1}}"\n'
+    text = head + "".join(row.format(hour, minute, zone) for hour in (10, 11) for minute in (0, 5))
+    assert [one.seconds for one in read(tmp_path, text, "CmX_abs.csv")] == [300, 300]
+    # a damaged time is that of the run before
+    (report,) = read(tmp_path, text.replace("03-02 11:00:00", "03-02 1q:00:00"), "CmY_abs.csv")[:1]
+    assert report.began
+
+
+def test_a_table_in_an_answered_mail_has_its_columns(tmp_path: Path) -> None:
+    table = (
+        "NAME                                   GETS     MISSES     SLEEPS  SPIN_GETS  WAIT_TIME\n"
+        "-------------------------------- ---------- ---------- ---------- ---------- ----------\n"
+        "Result Cache: RC Latch                 1000         20          2         18        700\n"
+    )
+    (report,) = read(tmp_path, "".join(f"> {line}\n" for line in table.splitlines()))
+    assert report.rows["latches"][0]["misses"] == 20

@@ -48,7 +48,7 @@ def counted(found: BundleComparison, metric: Metric) -> Table:
 
 def footnote(found: BundleComparison) -> str:
     """What marks, figures and intervals are."""
-    if not found.tests:
+    if not (found.tests and found.comparisons):
         return "ratio: there / here"
     text = f"{marks_mean(found.comparisons)} (smallest effect {100 * found.comparisons[0].margin:.3g} %)"
     return (

@@ -38,10 +38,10 @@ _AGAIN = """
     group by client, number having count(*) > 1 order by 1 limit 1
 """
 
-# clients number their transactions; a sample (--sampling-rate) leaves some out, as damage leaves out few
+# clients number their transactions: a sample (--sampling-rate) has many gaps, damage few
 _NUMBERED = """
-    select sum(numbers)::bigint, sum(lines)::bigint from (
-        select max(number) - min(number) + 1 as numbers, count(*) as lines from raw group by client)
+    select count(*), count(*) filter (step > 1) from (
+        select number - lag(number) over (partition by client order by number) as step from raw)
 """
 _SLACK = 0.02
 
@@ -68,9 +68,9 @@ def read(source: Source) -> list[Report]:
     for line, *_ in asked(source, _COLUMNS, _AGAIN):
         raise several_runs(source, line)
     found = reduced(source, _COLUMNS, _EVENTS.format(columns=columns), " ")
-    ((numbered, listed),) = asked(source, _COLUMNS, _NUMBERED)
-    if numbered > listed:
-        found[0].foot(f"a sample: {listed:,} of {numbered:,} transactions", numbered, listed, _SLACK)
+    ((listed, gaps),) = asked(source, _COLUMNS, _NUMBERED)
+    said = f"{listed:,} transactions with {gaps:,} gaps in their numbers, as of a sample"
+    found[0].foot(said, listed, listed - gaps, _SLACK)
     if columns > 6:
         _seventh(source, found[0])
     return found

@@ -6,7 +6,6 @@ are totals over counts, and are not kept. Below a class, the call sites that wai
 they waited for second. https://docs.kernel.org/locking/lockstat.html
 """
 
-import re
 from typing import Any
 
 from steelyard.recordings.cells import exact
@@ -25,7 +24,6 @@ _LEAST = 5
 
 
 def _heading(now: Now, found: Found) -> None:
-    now.numbers["headings"] += 1
     new = found[0].endswith("0.4") or "waittime-avg" in found[0]
     now.words["columns"] = " ".join(name for name in _COLUMNS if new or not name.endswith("avg"))
 
@@ -33,10 +31,6 @@ def _heading(now: Now, found: Found) -> None:
 def _lock(now: Now, found: Found) -> None:
     columns, cells, name = now.words["columns"].split() or _COLUMNS, found[2].split(), found[1]
     now.numbers["rulers"] = 0
-    # the kernel cuts #10 to #1
-    now.counts[name, now.numbers["headings"]] += 1
-    if (number := now.counts[name, now.numbers["headings"]]) > 1 and re.search(r"#\d$", name):
-        name = f"{name} ({number})"
     if len(cells) != len(columns) and not (found[3] and _LEAST <= len(cells) < len(columns)):
         raise NotMine
     values = {c: exact(cell) * (1e3 if "_ns" in c else 1) for c, cell in zip(columns, cells, strict=False)}

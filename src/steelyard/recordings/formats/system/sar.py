@@ -15,7 +15,7 @@ sniff = has(
 
 
 def _heading(columns: list[str]) -> Heading | None:
-    if columns[0] in ("COM", "all"):
+    if columns[0] == "COM" or (len(columns) == 1 and not columns[0].endswith("/s")):
         # a comment, or a row that was cut off
         return None
     # NFS and TCP both count `retrans/s`
