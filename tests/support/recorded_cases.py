@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import layouts
 from readings import readings
 
 from steelyard.recordings.importing import import_files
@@ -72,3 +74,14 @@ def pgbench(done: int = 6000, clients: int = 4, kind: str = "<builtin: select on
         f"number of transactions actually processed: {done}\n"
         f"tps = {done / 60:.6f} (without initial connection time)\nlatency average = 1.{done} ms\n"
     )
+
+
+def vmstat(rows: int) -> str:
+    """A reading a second: `us` counts up to 50 and begins again, `cs` grows."""
+    heading, names, *_ = layouts.VMSTAT.splitlines()
+    began = datetime(2026, 3, 2)
+    body = (
+        f"1 0 0 1000 10 20 0 0 5 6 700 {i} {i % 50} 10 {90 - i % 50} 0 0 {began + timedelta(seconds=i)}"
+        for i in range(rows)
+    )
+    return "\n".join([heading, names, *body]) + "\n"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from pathlib import Path
 
-import layouts
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from readings import readings
+from recorded_cases import vmstat
 
 from steelyard.analysis.comparison.block_table import estimated_runs
 from steelyard.analysis.judge import judge
@@ -18,7 +16,7 @@ from steelyard.bundle.reader import Bundle
 from steelyard.bundle.series.read import gauges, read_series
 from steelyard.recordings.importing import import_files, write_recording
 from steelyard.recordings.registry import reports_in
-from steelyard.recordings.samples import READINGS_MAX, Samples
+from steelyard.recordings.samples import Samples
 from steelyard.recordings.source import Source
 from steelyard.report.about.provenance import about_bundle
 from steelyard.report.charts.gauges import RECORDED
@@ -45,36 +43,6 @@ def test_few_readings_are_kept_as_they_are() -> None:
         found.add_row(i, "host", {"a": i, "b": -i})
     assert [s.value for s in readings(found) if s.metric == "b"] == [-i for i in range(50)]
     assert found.averaged_s == 0
-
-
-def vmstat(rows: int) -> str:
-    """A reading a second: `us` counts up to 50 and begins again, `cs` grows."""
-    heading, names, *_ = layouts.VMSTAT.splitlines()
-    began = datetime(2026, 3, 2)
-    body = (
-        f"1 0 0 1000 10 20 0 0 5 6 700 {i} {i % 50} 10 {90 - i % 50} 0 0 {began + timedelta(seconds=i)}"
-        for i in range(rows)
-    )
-    return "\n".join([heading, names, *body]) + "\n"
-
-
-def test_a_long_recording_is_averaged_and_says_so(tmp_path: Path) -> None:
-    place = tmp_path / "vmstat.txt"
-    place.write_text(vmstat(90_001))
-    (tables,) = import_files([str(place)], [], False, lambda _, __: None).tables
-    table = tables["samples"]
-    assert len(table["value"]) < READINGS_MAX < 90_000 * 17
-    of_switches = np.array(table["metric"]) == "cs"
-    at_s, switches = np.array(table["t_ns"])[of_switches] / 1e9, np.array(table["value"])[of_switches]
-    # the first row counts since the boot; then four rows are one reading, at the time of the last
-    assert [*zip(at_s[:3], switches[:3], strict=True)] == [(4.0, 2.5), (8.0, 6.5), (12.0, 10.5)]
-    assert at_s[-1] == 90_000
-    (text,) = [text for text in tables["notices"]["text"] if "more than" in text]
-    assert text == (
-        "system/vmstat: more than 1,500,000 readings: the bundle keeps their means over 4 s, figures are"
-        " of all"
-    )
-    assert [*tables["further_scores"]["value"]] == [pytest.approx(24.5 + 10)]
 
 
 def test_a_chart_shows_a_long_recording_to_its_end(tmp_path: Path) -> None:
