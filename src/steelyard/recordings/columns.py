@@ -169,9 +169,7 @@ class Columns:
                 first_s = own[0] if first_s is None else first_s
             paused = length_s(last_s, at_s) > 2 * length_s(before_s, last_s) > 0
             if not zone and _leaps(before_s, last_s, at_s):
-                report.notice(
-                    "zone-unknown", f"times of {self.tool} leap by an hour, as to summer time or in a pause"
-                )
+                report.notice("zone-unknown", f"{self.tool} leaps by an hour: summer time, or a pause")
             if at_s not in (None, last_s) and (begins or read):
                 before_s, spans[heading] = last_s, (last_s, at_s)
             if not read:
