@@ -24,7 +24,7 @@ from damage import DAMAGES, Trial, make_bundle
 from steelyard.analysis.judge import judge
 from steelyard.bundle.reader import Bundle
 from steelyard.bundle.storage.checksum import seal
-from steelyard.bundle.storage.files import readable
+from steelyard.bundle.storage.files import Place, readable
 from steelyard.bundle.writer import BundleWriter
 from steelyard.cli.commands import cli
 from steelyard.errors import InputError
@@ -390,7 +390,7 @@ def test_a_page_that_has_no_addresses_is_said_not_to_be_written(lab: Lab, sound:
 
 
 def test_where_memory_is_short_the_limit_is_to_blame_and_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as refused, readable(tmp_path):
+    with pytest.raises(InputError) as refused, readable(tmp_path, Place(tmp_path)):
         duckdb.execute("set memory_limit = '1MB'; set temp_directory = ''")
         duckdb.execute("select count(*) from (select distinct hash(range) from range(10_000_000))").fetchall()
     duckdb.execute("reset memory_limit")

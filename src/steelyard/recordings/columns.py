@@ -77,7 +77,8 @@ class Columns:
         since_boot = self.since_boot and not (
             source.choices.since_boot is False or re.search(r"\s-\w*y", source.title)
         )
-        rows = self._rows(source, report, since_boot)
+        unread = set[str]()
+        rows = self._rows(source, report, since_boot, unread)
         origin_s, origin, last_s, unequal = None, 0, 0.0, 0
         # by heading: the seconds of each reading; by heading and thing: those in which it was listed
         readings: dict[Heading | None, dict[int, float]] = {}
@@ -94,10 +95,12 @@ class Columns:
                     day = datetime.fromordinal(int(days)).replace(tzinfo=row.zone)
                     report.began = day + timedelta(seconds=second)
                 if row.at_s is None:
-                    text = f"{self.tool} tells no times: its readings are numbered"
-                    report.notice("interval-unknown", text)
+                    report.notice(
+                        "interval-unknown", f"{self.tool} tells no times: its readings are numbered"
+                    )
                 elif row.things and row.at_s == row.first_s:
-                    report.notice("since-boot", f"the only reading of {self.tool} counts since the boot")
+                    text = f"a reading of {self.tool} at the time of its heading counts since the boot"
+                    report.notice("since-boot", text)
             at_s = float(row.number - origin) if row.at_s is None else row.at_s - origin_s
             last_s = max(last_s, 0.0 if row.at_s is None else at_s)
             for thing, values in row.things.items():
@@ -108,7 +111,8 @@ class Columns:
                     if idle and row.foots and any(values.values()) and re.fullmatch(things, thing):
                         report.shares.add_row(at_s, figure, {"%": 100 - sum(idle)}, of_s)
         for (heading, thing), listed_s in listed.items():
-            if not re.fullmatch(self.idle, thing):
+            # what has a row that was not understood was not idle
+            if not re.fullmatch(self.idle, thing) or unread & {*thing.split()[:2]}:
                 continue
             # what it did not list was idle, at times that are not kept
             rates = {name: 0.0 for _, name in heading.numbers if _RATE.fullmatch(name)} if heading else {}
@@ -136,24 +140,24 @@ class Columns:
             report.notice("since-boot", f"the only reading of {self.tool} counts since the boot")
             yield from first
 
-    def _rows(self, source: Source, report: Report, since_boot: bool) -> Iterator[_Row]:
-        """Rows with the number of their reading. seen: its headings and things. rows: since the heading."""
+    def _rows(self, source: Source, report: Report, boot: bool, unread: set[str]) -> Iterator[_Row]:
+        """Rows with the number of their reading. unread: takes the first cells of rows not understood."""
         stamp, timed, number, again, rows = (None, None), None, 0, -1, 0
         comma = has_decimal_commas(source.head())
         seen: set[tuple[Heading | None, str]] = set()
-        titles: dict[str, str] = {}
+        titles, means = dict[str, str](), dict[str, dict[str, float]]()
         first_s, inline, spans = None, False, _Spans()
-        boot: dict[str, dict[str, float]] = {}
         for line, text, heading, begins, own, cells in self._lines(source, report):
             stamped = not (cells or begins)
             inline = inline or not (stamped or own[0] is None)
             read = row_of(heading, cells, comma, titles) if heading and cells else None
             if (cells and not read) or (stamped and inline):
                 source.skip(line, text)
+                unread.update(cells[:3])
                 continue
             entity, things, foots = read or ("", {}, True)
             named = bool(heading and heading.named)
-            began_again = begins and since_boot and not named and 0 < rows < self.page
+            began_again = begins and boot and not named and 0 < rows < self.page
             before_s, last_s = spans.get(heading, (None, None))
             # other things at another time
             later = own[0] not in (None, last_s) and any(thing for one, thing in seen if one is heading)
@@ -180,13 +184,13 @@ class Columns:
                 continue
             # mpstat prints a heading above each reading; vmstat's page may end where it began again
             first = not (any(thing for _, thing in seen) if named else rows)
-            if since_boot and (first or not number):
+            if boot and (first or not number):
                 of = {n: v for t in things.values() for n, v in t.items() if named or _OF_BOOT.fullmatch(n)}
-                if first and (_is_near(of, boot.get(entity)) or (paused and not named)):
+                if first and (_is_near(of, means.get(entity)) or (paused and not named)):
                     again = number
                 # iostat begins with a banner
                 if self.page and not number:
-                    boot[entity] = of
+                    means[entity] = of
             seen.add((heading, entity))
             rows += 1
             if again == number:

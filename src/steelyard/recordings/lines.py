@@ -188,8 +188,7 @@ def worked(now: Now) -> None:
     elif numbers["tps"]:
         report.rate(numbers["tps"])
     elif rates := report.samples.values_of("tps"):
-        text = "intermediate results without a summary: no count"
-        report.notice("summary-missing", text)
+        report.notice("summary-missing", "intermediate results without a summary: no count")
         report.figure("tps_of_progress", sum(rates) / len(rates), "1/s", "higher", "time")
         report.seconds = numbers["until"] or None
 
@@ -211,8 +210,7 @@ class Lines:
     def __call__(self, source: Source, lines: Iterable[Line] | None = None) -> list[Report]:
         """One report per run. lines: in place of those of the source. Raises InputError."""
         found = [Now(Report(source.place()), source)]
-        comma = lines is None and has_decimal_commas(source.head())
-        left = self._left(found, lines or source.lines(), comma)
+        left = self._left(found, lines or source.lines(), not lines and has_decimal_commas(source.head()))
         rows = itertools.starmap(Row, left)
         if self.table:
             rows = csv_rows(left) if names_of_csv(source.head()) else ruled_rows(left)

@@ -33,8 +33,7 @@ _SLACK = 0.02
 
 def pooled_run(run: PlacedRun) -> PlacedRun:
     """The run with one report at each load point, and one of each format beside them."""
-    points = [[_best(point)] for point in run.points]
-    return PlacedRun(run.option, run.block, points, _by_format(run.others))
+    return PlacedRun(run.option, run.block, [[_best(point)] for point in run.points], _by_format(run.others))
 
 
 def _by_format(reports: Sequence[Report]) -> list[Report]:
@@ -65,8 +64,7 @@ def _by_format(reports: Sequence[Report]) -> list[Report]:
 def _best(point: Sequence[Report]) -> Report:
     """Of several formats that counted the same work, that with more detail counts."""
     # a count that its file contradicts, as of a sample, comes last
-    several = _by_format(point)
-    first, *others = sorted(several, key=lambda r: (bool(r.work) and not r.work.foots, -r.detail))
+    first, *others = sorted(_by_format(point), key=lambda r: (bool(r.work) and not r.work.foots, -r.detail))
     best = replace(first, clients=clients_of(point), began=first.began or earliest(r.began for r in others))
     if others:
         best.samples = Samples()

@@ -137,8 +137,7 @@ def _of_group(first: Filed, reports: Sequence[Report]) -> list[PlacedRun]:
             continue
         # no monitor of the other runs: its readings are not theirs
         line = report.place.rpartition(":")[2]
-        text = f"the run from line {line} on has no count of its work: left out"
-        counted[0].notice("run-cut-off", text)
+        counted[0].notice("run-cut-off", f"the run from line {line} on has no count of its work: left out")
     for run in runs:
         for report in run.reports:
             if _zones_differ(report, run):

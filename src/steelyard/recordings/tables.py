@@ -166,5 +166,4 @@ class TextColumns:
             for line, text in self._texts[column]:
                 source.skip(line, text, in_part=True)
         if names := ", ".join(sorted(self._texts.keys() - self._numbers)):
-            text = f"{source.path.name}: columns of text are not kept: {names}"
-            report.notice("columns-not-read", text)
+            report.notice("columns-not-read", f"{source.path.name}: columns of text are not kept: {names}")

@@ -343,3 +343,29 @@ def test_a_table_in_an_answered_mail_has_its_columns(tmp_path: Path) -> None:
     )
     (report,) = read(tmp_path, "".join(f"> {line}\n" for line in table.splitlines()))
     assert report.rows["latches"][0]["misses"] == 20
+
+
+def test_a_device_whose_row_overflowed_was_not_idle(tmp_path: Path) -> None:
+    """sysstat issue 259: counters of a device that went back."""
+    head = "Linux 3.12.0 (lab) \t2020-05-18 \t_x86_64_\t(8 CPU)\n"
+    names = "\n02:22:{}          DEV       tps  rd_sec/s     %util\n"
+    row = "02:22:{}      {} {}     57.60      {}\n"
+    text = head + names.format(31) + row.format(36, "dev8-0", "24.80", "0.16")
+    text += row.format(36, "dev8-32", "3689348814741910528.00", "0.08")
+    text += names.format(36) + row.format(41, "dev8-32", "10.00", "0.08")
+    found, source = of_text(tmp_path, text)
+    means = found[0].samples.means()
+    assert (means["dev dev8-32", "tps"], means["dev dev8-0", "tps"]) == (10, pytest.approx(12.4))
+    assert source.skipped.count == 1
+
+
+def test_the_users_of_a_step_run_of_hammerdb_are_not_all_in_its_log(tmp_path: Path) -> None:
+    """HammerDB issue 782: replicas have logs of their own."""
+    text = (
+        "Vuser 1:1 Active Virtual Users configured\n"
+        "Vuser 1:TEST RESULT : System achieved 96747 NOPM from 224827 MariaDB TPM\n"
+        "ALL VIRTUAL USERS COMPLETE\nPrimary complete\ndeleting port_file /tmp/hdbcallback.tcl\n"
+        "Step workload complete\nvudestroy success\n"
+    )
+    found, source = of_text(tmp_path, text)
+    assert source.skipped.count == 0 and any("replicas" in text for _, text in found[0].notices)

@@ -103,7 +103,7 @@ class Place:
 
 
 @contextmanager
-def readable(path: Path, place: Place | None = None) -> Generator[None]:
+def readable(path: Path, place: Place) -> Generator[None]:
     """Turns DuckDB's errors for the bundle at path into an InputError that names the file."""
     try:
         yield
@@ -112,7 +112,7 @@ def readable(path: Path, place: Place | None = None) -> Generator[None]:
         text = str(error).partition("\n")[0].rpartition("InputError: ")[2]
         scarce = isinstance(error, duckdb.OutOfMemoryException)
         raise InputError(
-            f"{path}: its tables cannot be read: {place.named(text) if place else text}",
+            f"{path}: its tables cannot be read: {place.named(text)}",
             "raise the limit of memory: ulimit -v, or docker run --memory"
             if scarce
             else "take the file from a copy of the bundle",

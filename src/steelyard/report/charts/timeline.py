@@ -152,8 +152,7 @@ def _cpu(cpu: Table, runs: Rows, end: float, palette: Palette) -> Spec:
     ends = _last(data, roles, y["scale"]["domain"]) if len(roles) > 1 else []
     at = {"x": {"value": "width"}, "y": quantitative("percent", None), "text": {"field": "role"}}
     names = layer("text", at, rows=ends, align="left", dx=6, style="muted")
-    layers = [_ground(runs), *_drawn(data, place, tip, by_role, 1.75), names]
-    return zoomable(view(150, layers, data), 0, end)
+    return zoomable(view(150, [_ground(runs), *_drawn(data, place, tip, by_role, 1.75), names], data), 0, end)
 
 
 def _drawn(data: Rows, place: Spec, tip: list[Spec], lines_only: Spec, width_px: float) -> list[Spec]:

@@ -30,8 +30,7 @@ def compared(found: BundleComparison, metric: Metric) -> Table:
         for item, here, there in every
         if item.metric == metric.name
     ]
-    shown = [c for c in columns if not found.once or c.key not in ("mark", "p_value", "blocks")]
-    return Table(shown, rows)
+    return Table([c for c in columns if not found.once or c.key not in ("mark", "p_value", "blocks")], rows)
 
 
 def counted(found: BundleComparison, metric: Metric) -> Table:

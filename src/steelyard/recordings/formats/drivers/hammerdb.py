@@ -25,8 +25,7 @@ def _users(now: Now, found: Found) -> None:
 
 
 def _count(now: Now, found: Found) -> None:
-    at_s = now.report.at(datetime.fromisoformat(found[1]))
-    now.report.sample(at_s, "hammerdb", "tpm", exact(found[2]))
+    now.report.sample(now.report.at(datetime.fromisoformat(found[1])), "hammerdb", "tpm", exact(found[2]))
 
 
 def _timing(now: Now, found: Found) -> None:
@@ -72,11 +71,13 @@ _LINES = Lines(
         noted(r".*Vuser \d+:(?:Completed \d+ query|Geometric mean).*", "HammerDB: {}: left out", "left-out"),
         noted(r".*Vuser \d+:\|\w+\|MIN-.*", "HammerDB's times of procedures are left out", "left-out"),
         noted(r"(?:.* )?\d+ \S.* tpm", "HammerDB's counter of transactions tells no times", "left-out"),
+        noted("Step workload complete", "HammerDB: clients of a step's replicas are not in its log"),
         known("TRANSACTION (?P<section>COUNT|RESPONSE TIMES)$", "{section}"),
         known(
             r'\s*[\[\]{}]+,?\s*$|\s*"\d{4}-[^"]*",$|\s*"[0-9A-F]{16,}",|\s*</?\w+>$|\s*\{"[^"]* tpm": \{$'
             r"|.*(?:Vuser \d+(?::| created)|HAMMERDB RESULT|hammerdb>|HammerDB CLI|\d+ +VU TEST"
             "|Transaction Counter|ALL VIRTUAL USERS|vudestroy)|Timestamp |Type |Stopping |Hammerdb Log @"
+            "|Primary complete|deleting port_file"
         ),
     ),
     _close,

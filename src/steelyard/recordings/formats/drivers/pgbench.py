@@ -88,8 +88,7 @@ def _close(now: Now) -> None:
     planned -= (report.value("initial_connection_time") or 0) / 1e3
     if "done" in n and tps and planned > 0:
         slack = _SLACK + (report.value("latency_mean") or 0) / 1e3 / planned
-        said = f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s"
-        report.foot(said, done / tps, planned, slack)
+        report.foot(f"{tps:g} tps and {done:,.0f} transactions in {planned:g} s", done / tps, planned, slack)
     if scripts := report.samples.values_of("transactions"):
         report.foot(f"{sum(scripts):,.0f} transactions of scripts, and {done:,.0f}", sum(scripts), done, 0)
 

@@ -67,8 +67,7 @@ def _count(now: Now, found: Found) -> None:
 def _latency(now: Now, found: Found) -> None:
     """One figure of each name, of several checkpoints the least or the largest."""
     name, value = f"p{found[2]}" if found[2] else found[1], exact(found[3])
-    before = now.numbers.get(name, value)
-    now.numbers[name] = (min if name == "min" else max)(before, value)
+    now.numbers[name] = (min if name == "min" else max)(now.numbers.get(name, value), value)
 
 
 def _close(now: Now) -> None:
