@@ -51,8 +51,7 @@ def together(values: Sequence[float]) -> list[str]:
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return [_text(value, 0) for value in values]
-    lead = next((value for value in finite if value), 0.0)
-    places = _places(lead, 3)
+    places = _places(next((value for value in finite if value), 0.0), 3)
     apart = [len({_fixed(value, places + more) for value in finite}) for more in range(4)]
     places += apart.index(max(apart))
     return [_text(value, places) for value in values]

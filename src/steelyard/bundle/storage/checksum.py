@@ -64,5 +64,4 @@ def read_object(place: Path, hint: str) -> Json:
 
 
 def _checksum(bare: Json) -> str:
-    text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(json.dumps(bare, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()

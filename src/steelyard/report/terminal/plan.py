@@ -79,8 +79,7 @@ def _lines(study: Study, options: Options, expected: Expected) -> Iterator[tuple
     yield "options", f"{len(labels)}: {', '.join(labels[:_LABELS_MAX])}{more}"
     if len(labels) > 1:
         yield "order", _order(study, expected)
-    too_few = len(labels) > 1 and plan.blocks < FEWEST_BLOCKS
-    few = f" (a verdict needs {FEWEST_BLOCKS})" if too_few else ""
+    few = f" (a verdict needs {FEWEST_BLOCKS})" if len(labels) > 1 and plan.blocks < FEWEST_BLOCKS else ""
     who = study.workload.point_is if plan.clients == [1] else study.workload.points_are
     yield (
         "plan",

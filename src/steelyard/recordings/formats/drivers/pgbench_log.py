@@ -71,6 +71,7 @@ def read(source: Source) -> list[Report]:
     ((listed, gaps),) = asked(source, _COLUMNS, _NUMBERED)
     said = f"{listed:,} transactions with {gaps:,} gaps in their numbers, as of a sample"
     found[0].foot(said, listed, listed - gaps, _SLACK)
+    found[0].notice("threads-unknown", "threads of pgbench (-j) write logs of their own: give those of all")
     if columns > 6:
         _seventh(source, found[0])
     return found
