@@ -130,7 +130,7 @@ class Columns:
         first: list[_Row] = []
         for row in rows:
             if row.number:
-                text = f"the first reading of {self.tool} counts since the boot: left out; later ones may count"
+                text = f"the first reading of {self.tool} counts since the boot: left out; others may count"
                 report.notice("since-boot", text)
                 yield row._replace(first_s=first[0].at_s)
                 yield from rows
