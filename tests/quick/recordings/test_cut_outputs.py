@@ -331,8 +331,9 @@ def test_sessions_of_dbxtune_are_told_apart_by_their_times(tmp_path: Path, zone:
     text = head + "".join(row.format(hour, minute, zone) for hour in (10, 11) for minute in (0, 5))
     assert [one.seconds for one in read(tmp_path, text, "CmX_abs.csv")] == [300, 300]
     # a damaged time is that of the run before
-    (report,) = read(tmp_path, text.replace("03-02 11:00:00", "03-02 1q:00:00"), "CmY_abs.csv")[:1]
-    assert report.began
+    first, second, *others = text.splitlines(keepends=True)[1:]
+    damaged = "".join([head, first, second.replace("02 10:00:00", "02 1q:00:00", 1), *others])
+    assert [one.seconds for one in read(tmp_path, damaged, "CmY_abs.csv")] == [300, 300]
 
 
 def test_a_table_in_an_answered_mail_has_its_columns(tmp_path: Path) -> None:

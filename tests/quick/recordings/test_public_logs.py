@@ -205,7 +205,7 @@ tps = 100.000000 (without initial connection time)
 def test_a_log_of_pgbench_that_lacks_transactions_of_its_summary_does_not_foot(
     tmp_path: Path, every: int, of: int, counts: bool
 ) -> None:
-    """The summary counts beside a sample (--sampling-rate); the log of one thread of several is not told."""
+    """The summary counts beside a sample; the log of one of several threads contradicts it."""
     (tmp_path / "A").mkdir()
     (tmp_path / "A" / "summary.txt").write_text(_SUMMARY)
     numbers = range(0, 1000 // of, every)
