@@ -126,11 +126,11 @@ def _in_the_same_order(bundle: Bundle, prepared: PreparedStudy) -> PreparedStudy
     return replace(prepared, one_after_another="the finished runs took no turns") if alone else prepared
 
 
-def _numbered(path: Path) -> int:
+def _numbered(bundle: Bundle) -> int:
     """How many numbers of each sequence the runs of a bundle have drawn, at most."""
     with suppress(InputError):
         query = "select coalesce(sum(value), 0) as n from samples where metric = 'numbered'"
-        return int(Bundle(path).columns(query)["n"][0])
+        return int(bundle.columns(query)["n"][0])
     return 0
 
 
@@ -160,7 +160,9 @@ def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, inter
 def _run_blocks(
     prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts
 ) -> None:
-    attempts = attempts_of(Bundle(writer.path), prepared)
+    # as it was before: opened once for all that is asked of it
+    bundle = Bundle(writer.path)
+    attempts = attempts_of(bundle, prepared)
     admit = partial(refuse_other_server, writer.path)
     tried: dict[str, Columns] = {}
     programs = prepared.programs()
@@ -171,9 +173,9 @@ def _run_blocks(
 
     with (
         located(prepared.text, prepared.origin),
-        runs_of(prepared, progress, admit, rehearsed, _numbered(writer.path)) as runs,
+        runs_of(prepared, progress, admit, rehearsed, _numbered(bundle)) as runs,
     ):
-        redo = _redos_left(prepared, writer.path)
+        redo = _redos_left(prepared, bundle)
         whole = sum(attempt.number == 0 for _, attempt in attempts)
         open_blocks = deque(one for one in attempts if one[1].number)
         while open_blocks:
@@ -222,8 +224,8 @@ def _narrow_enough(prepared: PreparedStudy, path: Path, blocks: int) -> bool:
     return stopped(Bundle(path).evidence())
 
 
-def _redos_left(prepared: PreparedStudy, path: Path) -> int:
+def _redos_left(prepared: PreparedStudy, bundle: Bundle) -> int:
     """How many disturbed blocks may still be run again, those before a resume counted."""
     attempts = "select count(distinct (block, attempt)) as n from runs where status = 'disturbed'"
-    (done,) = Bundle(path).columns(attempts)["n"]
+    (done,) = bundle.columns(attempts)["n"]
     return max(0, prepared.redone_blocks_max - int(done))
