@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from recorded_cases import codes, figures, of_text, pgbench, placed, work, written
+from recorded_cases import codes, figures, of_text, pgbench, placed, series, work, written
 
 from steelyard.analysis.judge import judge
 from steelyard.analysis.judgement import Judgement
@@ -167,3 +167,31 @@ def test_a_script_whose_name_has_braces_is_a_workload(tmp_path: Path) -> None:
     texts = {f"{n}.txt": pgbench(6000 + n, kind=f"/tmp/{{{n}}}.sql") for n in (1, 2)}
     with pytest.raises(InputError, match="another workload than"):
         placed(written(tmp_path, texts))
+
+
+# err/s without a colon, as one script prints it
+_OF_A_SCRIPT = (
+    "[ {}s ] thds: 56 tps: 43.00 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) lat (ms,95%): {} err/s 1.00"
+    " reconn/s: 0.00\n"
+)
+
+
+def test_a_percentile_at_the_end_of_a_histogram_is_no_figure(tmp_path: Path) -> None:
+    progress = _OF_A_SCRIPT.format(93, "2680.11") + _OF_A_SCRIPT.format(94, "100000.00")
+    alone = only(tmp_path, f"sysbench 1.0.20\nDB SCHEMA public\n{progress}")
+    assert series(alone)["sysbench", "tps"] == [(93, 43), (94, 43)]
+    assert series(alone)["sysbench", "errors_per_s"] == [(93, 1), (94, 1)]
+    assert series(alone)["sysbench", "p95_ms"] == [(93, 2680.11)]
+    latencies = "         max:       119990.31\n         95th percentile:       {}\n"
+    counts = "    transactions:    1440 (12.00 per sec.)\n    total time:      120.0000s\n"
+    whole = f"sysbench 1.1.0\nNumber of threads: 4000\n{counts}"
+    (report,), source = of_text(tmp_path, whole + latencies.format("100000.00"))
+    assert work(report) == (1440, 0, 120, 4000) and "p95" not in figures(report)
+    assert [text for _, text in source.skipped.lines] == ["95th percentile:       100000.00"]
+    assert figures(only(tmp_path, whole + latencies.format("99998.10")))["p95"] == 99998.1
+
+
+def test_a_latency_at_the_end_of_go_tpc_s_histogram_is_no_reading(tmp_path: Path) -> None:
+    line = _ORDERS.replace("\n", ", 99th(ms): 8053.1, Max(ms): 16106.1\n")
+    found = series(only(tmp_path, f"{line}tpmC: 600.0\n"))
+    assert [metric for _, metric in found if "ms" in metric] == ["sum_ms", "avg_ms", "99th_ms"]

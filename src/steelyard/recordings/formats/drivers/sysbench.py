@@ -26,7 +26,7 @@ _PROGRESS = (
     r"(?:tps|eps): (?P<tps>N) (?:qps: (?P<qps>N) "
     r"\(r/w/o: (?P<reads_per_s>N)/(?P<writes_per_s>N)/(?P<others_per_s>N)\) )?"
     r"lat \(ms,(?P<percent>\d+)%\): (?P<latency>N)"
-    r"(?: err/s: (?P<errors_per_s>N))?(?: reconn/s: (?P<reconnects_per_s>N))?\s*"
+    r"(?: err/s:? (?P<errors_per_s>N))?(?: reconn/s: (?P<reconnects_per_s>N))?\s*"
 )
 _OLD = (
     r"\[ *(?P<t>\d+)s\] threads: (?P<clients>\d+), tps: (?P<tps>N), reads: (?P<reads_per_s>N),"
@@ -48,8 +48,8 @@ _SLACK = 0.015
 def _progress(now: Now, found: Found) -> None:
     cells = numbers_of(found)
     name, latency = f"p{cells.pop('percent'):g}_ms", cells.pop("latency")
-    # 0: no event ended
-    if latency:
+    # 0: no event ended; 100,000: the end of sysbench's histogram
+    if 0 < latency < 1e5:
         cells[name] = latency
     at_s = cells.pop("t")
     # threads that an error ended are no longer counted
@@ -109,9 +109,9 @@ def _close(now: Now) -> None:
 _COUNTS = ("queries_read", "queries_write", "queries_other", "queries_total", "read_write_requests",
            "other_operations", "reconnects", "latency_sum_ms")  # fmt: skip
 _TITLES = (
-    "Running the test|Report |Initializing|Threads started|(?:SQL|OLTP test|General) statistics|Latency"
-    "|Throughput|Threads fairness|Warning|Prime numbers|CPU speed|Random number|\\s+response time:$"
-    "|\\s+(?:queries(?: performed)?|events per second|events/s):"
+    "Running the test|Report |Initializing|Threads (?:started|fairness)|(?:SQL|OLTP test|General) statistics"
+    "|Latency|Throughput|Warning|Prime numbers|CPU speed|Random number|Warm|Time limit|Done\\.|DB SCHEMA"
+    "|\\s+response time:$|\\s+(?:queries(?: performed)?|events per second|events/s(?: \\(eps\\))?):"
 )
 _AT_START = r"\s+(?:total time|time elapsed): +(?P<seconds>N)s"
 sniff = has(r"\A\s*sysbench |^\[ *\d+s ?\] (?:thds|threads): N")
@@ -124,7 +124,7 @@ read = Lines(
         numbers(r"Number of threads: (?P<clients>\d+)", once="clients"),
         rule(_COUNTED, _count),
         numbers(_AT_START),
-        rule(r"\s+(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +(N)(?:ms)?", _latency),
+        rule(r"\s+(min|avg|max|(?:approx\. +)?(\d+)\w* percentile): +(?!100000\.00\b)(N)(?:ms)?", _latency),
         reading(
             r"\s+(?:events \(avg/stddev\): +(?P<events_mean>N)/(?P<events_stddev>N)|execution time"
             r" \(avg/stddev\): +(?P<execution_time_mean>N)/(?P<execution_time_stddev>N))",
