@@ -160,10 +160,8 @@ def _run(prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, inter
 def _run_blocks(
     prepared: PreparedStudy, writer: BundleWriter, progress: Watcher, interrupts: Interrupts
 ) -> None:
-    # as it was before: opened once for all that is asked of it
     bundle = Bundle(writer.path)
     attempts = attempts_of(bundle, prepared)
-    admit = partial(refuse_other_server, writer.path)
     tried: dict[str, Columns] = {}
     programs = prepared.programs()
 
@@ -173,9 +171,13 @@ def _run_blocks(
 
     with (
         located(prepared.text, prepared.origin),
-        runs_of(prepared, progress, admit, rehearsed, _numbered(bundle)) as runs,
+        runs_of(
+            prepared, progress, partial(refuse_other_server, writer.path), rehearsed, _numbered(bundle)
+        ) as runs,
     ):
         redo = _redos_left(prepared, bundle)
+        # its tables would stay in memory while runs are measured
+        del bundle
         whole = sum(attempt.number == 0 for _, attempt in attempts)
         open_blocks = deque(one for one in attempts if one[1].number)
         while open_blocks:
