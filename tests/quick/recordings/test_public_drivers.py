@@ -169,19 +169,14 @@ def test_a_script_whose_name_has_braces_is_a_workload(tmp_path: Path) -> None:
         placed(written(tmp_path, texts))
 
 
-# err/s without a colon, as one script prints it
-_OF_A_SCRIPT = (
-    "[ {}s ] thds: 56 tps: 43.00 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) lat (ms,95%): {} err/s 1.00"
-    " reconn/s: 0.00\n"
-)
-
-
 def test_a_percentile_at_the_end_of_a_histogram_is_no_figure(tmp_path: Path) -> None:
-    progress = _OF_A_SCRIPT.format(93, "2680.11") + _OF_A_SCRIPT.format(94, "100000.00")
-    alone = only(tmp_path, f"sysbench 1.0.20\nDB SCHEMA public\n{progress}")
-    assert series(alone)["sysbench", "tps"] == [(93, 43), (94, 43)]
-    assert series(alone)["sysbench", "errors_per_s"] == [(93, 1), (94, 1)]
-    assert series(alone)["sysbench", "p95_ms"] == [(93, 2680.11)]
+    first, later = (_PROGRESS.format(second, 56, 43) for second in (93, 94))
+    # one script prints no colon
+    progress = first + later.replace("err/s: 0", "err/s 1").replace(": 9.00", ": 100000.00")
+    alone = series(only(tmp_path, f"sysbench 1.0.20\nDB SCHEMA public\n{progress}"))
+    assert alone["sysbench", "tps"] == [(93, 43), (94, 43)]
+    assert alone["sysbench", "errors_per_s"] == [(93, 0), (94, 1)]
+    assert alone["sysbench", "p95_ms"] == [(93, 9)]
     latencies = "         max:       119990.31\n         95th percentile:       {}\n"
     counts = "    transactions:    1440 (12.00 per sec.)\n    total time:      120.0000s\n"
     whole = f"sysbench 1.1.0\nNumber of threads: 4000\n{counts}"
