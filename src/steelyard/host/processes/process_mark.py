@@ -173,9 +173,9 @@ def _carries(pid: int, mark: Mark) -> bool:
     return False
 
 
-def _field(pid: int, place: int) -> int:
+def _field(pid: int, index: int) -> int:
     with suppress(OSError, IndexError):
-        return int(_stat(pid)[place])
+        return int(_stat(pid)[index])
     return 0  # it has gone
 
 

@@ -17,7 +17,7 @@ def _line(now: Now, found: Found) -> None:
     if current := found[1] == "Current":
         # Takes counts from the first transaction of its kind in an interval
         n["until"] = n[entity] = max(n[entity] + took_s, n["until"])
-    # 16106.1: go-tpc's histogram ends there, for all that took longer
+    # 16106.1: the class of 16 s, the limit of go-tpc's histogram, has all that took longer
     now.report.samples.add_row(n[entity], entity, {slug(k): v for k, v in values.items() if v != 16106.1})
     if current:
         return
